@@ -134,7 +134,7 @@ class Kubelet:
                     event = node.event_of(pod, "Warning", rejection.reason, rejection.message)
                     status = rejected_status(pod.raw, rejection, now_ns)
                     return self._written([event], pod, record, status, None)
-        if pod.status.phase in TERMINAL_PHASES and not record.is_finished:
+        if pod.status.phase in TERMINAL_PHASES:
             for known in record.containers.values():
                 known.running = known.starting = None
             record.is_finished = True

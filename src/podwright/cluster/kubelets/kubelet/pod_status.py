@@ -225,16 +225,16 @@ _TERMINAL: Final = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}
 
 
 class _Counts(msgspec.Struct, kw_only=True):
-    """The containers of a pod by what they do."""
+    """Whether there are containers of a pod that do something; how many have stopped."""
 
-    pending_init: int = 0
-    pending_sidecars: int = 0
-    failed_init: int = 0
-    waiting: int = 0
-    running: int = 0
+    pending_init: bool = False
+    pending_sidecars: bool = False
+    failed_init: bool = False
+    waiting: bool = False
+    running: bool = False
     stopped: int = 0
     succeeded: int = 0
-    restarting: int = 0
+    restarting: bool = False
 
 
 def phase_of(spec: Document, record: PodRecord, *, is_terminal: bool) -> str:
@@ -252,7 +252,7 @@ def phase_of(spec: Document, record: PodRecord, *, is_terminal: bool) -> str:
         for each in record.containers.values()
         if each.kind == "app"
     )
-    pending_sidecars = 0 if has_app else counts.pending_sidecars
+    pending_sidecars = counts.pending_sidecars and not has_app
     if counts.failed_init:
         return "Failed"
     if counts.pending_init or pending_sidecars or counts.waiting:
@@ -274,26 +274,26 @@ def _counts_of(spec: Document, record: PodRecord) -> _Counts:
             continue
         ended, run = known.ended, known.running
         if kind == "sidecar":
-            counts.running += run is not None
-            counts.pending_sidecars += (run is None and ended is None) or (
+            counts.running |= run is not None
+            counts.pending_sidecars |= (run is None and ended is None) or (
                 run is not None and not run.is_started
             )
-            counts.waiting += run is None and ended is None
+            counts.waiting |= run is None and ended is None
             continue
         restarts = ended is not None and should_restart(kind, container, spec, ended.exit_code)
         if kind == "init":
             is_done = run is None and ended is not None and not ended.exit_code
             is_failed = run is None and ended is not None and bool(ended.exit_code) and not restarts
-            counts.failed_init += is_failed
-            counts.pending_init += not is_done and not is_failed
+            counts.failed_init |= is_failed
+            counts.pending_init |= not is_done and not is_failed
         elif run is not None:
-            counts.running += 1
+            counts.running = True
         elif ended is None:
-            counts.waiting += 1
+            counts.waiting = True
         else:
             counts.stopped += 1
             counts.succeeded += not ended.exit_code
-            counts.restarting += restarts
+            counts.restarting |= restarts
     return counts
 
 

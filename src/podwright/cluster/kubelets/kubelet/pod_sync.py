@@ -654,9 +654,6 @@ def restore_runs(context: SyncContext, programs: ContainerPrograms) -> None:
             continue
         run.process = programs.start(known, container, run)
         programs.advance(known, run)
-        if run.process.ends_ns is not None:
-            run.ends_ns = max(run.process.ends_ns, now_ns)
-            run.exit_code = run.process.exit_code
         started_ns = run.started_ns
         if "startupProbe" in container and not run.is_started:
             run.startup = new_probe("startup", container["startupProbe"], started_ns, now_ns)

@@ -211,7 +211,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
             return
         line = text.count("\n", 0, start) + 1
         if comment := _COMMENT.match(text, start):
-            at, is_trimmed = comment.end(), bool(comment[1])
+            at, is_trimmed = comment.end(), comment[1] is not None
             continue
         tokens, at, is_trimmed = _action(text, start, line)
         yield _Piece(line, tokens=tokens)
@@ -225,11 +225,11 @@ def _action(text: str, start: int, line: int) -> tuple[tuple[_Token, ...], int, 
     tokens: list[_Token] = []
     while True:
         if end := _END.match(text, at):
-            return tuple(tokens), end.end(), bool(end[1])
+            return tuple(tokens), end.end(), end[1] is not None
         space = _SPACE.match(text, at)
         assert space is not None, "a pattern that matches nothing matches"
         if end := _END.match(text, space.end()):
-            return tuple(tokens), end.end(), bool(end[1])
+            return tuple(tokens), end.end(), end[1] is not None
         if space.end() == len(text):
             raise TemplateError('unclosed action: "}}" is expected', line)
         match = _TOKEN.match(text, space.end())
@@ -365,7 +365,7 @@ class _Parser:
         tokens.skip()
         name = self._name(tokens)
         self._called.append((name, tokens.line))
-        pipe = self._whole_pipe(tokens) if len(tokens) else None
+        pipe = self._whole_pipe(tokens) if tokens else None
         return Call(name, pipe, tokens.line)
 
     def _name(self, tokens: _Tokens) -> str:

@@ -109,6 +109,21 @@ def test_an_expression_that_fails_keeps_other_stages_from_applying():
     assert StageMatcher(both).match(document) == ()
 
 
+def test_paths_are_tested_before_an_expression_that_more_stages_have():
+    """It is evaluated only where the other requirements of its stage are met."""
+
+    def text(name: str, *further: str) -> str:
+        lines = [f"    - {{key: .spec.{name}, operator: Exists}}", *further]
+        return stage_text("\n".join(["  selector:", "    matchExpressions:", *lines]), name)
+
+    failing = '    - cel: {expression: "self.spec.none == 1"}'
+    stages = read_stages(
+        "---".join([text("a", failing), text("b", failing), text("c")]), source="f"
+    )
+    assert StageMatcher(stages).match({"spec": {"c": 1}}) == (2,)
+    assert StageMatcher(stages).match({"spec": {"b": 1, "c": 1}}) == ()
+
+
 def test_queries_in_jq_are_tested_before_expressions():
     spec = """
   selector:
@@ -226,6 +241,23 @@ def test_a_delay_that_fails_keeps_the_stage_from_being_played():
         node.raw | {"metadata": node.raw["metadata"] | {"annotations": {"wait": "1s"}}}
     )
     world.add(annotated)
+    world.run()
+    assert world.store.list(NODE).objects[0].raw["status"]["phase"] == "Done"
+
+
+@pytest.mark.parametrize("field", ["weightFrom", "delay"])
+def test_a_stage_that_is_scheduled_is_not_played_once_its_expression_fails(field):
+    value = "{cel: {expression: \"int(self.metadata.annotations['wait'])\"}}"
+    given = {"weightFrom": f"  weightFrom: {value}\n  delay: {{durationMilliseconds: 7000}}",
+             "delay": f"  delay: {{durationFrom: {value}}}"}  # fmt: skip
+    text = "  selector: {matchExpressions: [{key: .status.phase, operator: DoesNotExist}]}\n"
+    world = World(stages=read_stages(stage_text(text + given[field]), source="f"), controllers=())
+    world.add(a_node("n1", wait="7000000000"))
+    world.run("1s")
+    world.add(a_node("n1", wait="soon"))
+    world.run()
+    assert "phase" not in world.store.list(NODE).objects[0].raw["status"]
+    world.add(a_node("n1", wait="7000000000"))
     world.run()
     assert world.store.list(NODE).objects[0].raw["status"]["phase"] == "Done"
 

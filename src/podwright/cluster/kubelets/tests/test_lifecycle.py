@@ -189,6 +189,14 @@ def test_a_pod_of_the_trace_ends_at_its_second():
     assert driver.status("default/on-time")["phase"] == "Succeeded"
 
 
+def test_a_trace_starts_at_1970_by_default():
+    driver = LifecycleDriver(Lifecycle())
+    second = NOW // SECOND + 7
+    driver.put(a_pod(annotations={"alibabacloud.com/deletion-time": f"{second}"}))
+    driver.run()
+    assert driver.story[-1] == (7, "pod-finish", "default/web")
+
+
 def test_a_pod_of_the_trace_that_runs_without_statuses_ends_with_them():
     driver = LifecycleDriver(Lifecycle(default_stages(trace_start_ns=NOW - 100 * SECOND)))
     spec = {"containers": [{"name": "c", "image": "i"}]}
@@ -659,6 +667,7 @@ def test_a_stage_that_is_not_valid_or_has_notes_is_reported_where_failures_are(s
     ((room, key, problem),) = reports
     assert (room, key) == ("stages", "s")
     assert text in str(problem)
+    assert type(problem) is (InputError if "statusTemplate" in spec["next"] else UserWarning)
     silent = Lifecycle(stages=(), objects_of=lambda _: ())
     if "next" in spec and "delete" in spec["next"]:
         with pytest.warns(UserWarning, match=text):

@@ -150,6 +150,25 @@ def test_containers_that_exit_start_again_or_wait():
     assert {one["status"] for one in mixed["conditions"]} == {"False"}
 
 
+@pytest.mark.parametrize(("ran_s", "is_ready"), [(5, False), (599, False), (600, True)])
+def test_a_container_that_ran_for_ten_minutes_starts_again_at_once(ran_s, is_ready):
+    (status,) = exited(container_of("a", 3, -ran_s))["containerStatuses"]
+    assert (status["ready"], status["restartCount"]) == (is_ready, 4 if is_ready else 3)
+    waiting = {**status, "restartCount": 3, "state": {"waiting": {}}}
+    assert _backoff_left([waiting], NOW) == (0 if is_ready else 40 * SECOND)
+
+
+def test_a_pod_without_a_spec_restarts_the_containers_of_its_status():
+    status = {"containerStatuses": [container_of("a")]}
+    documents: list[dict[str, Any]] = [
+        {"metadata": {"name": "web"}, "status": status},
+        {"metadata": {"name": "web"}, "spec": None, "status": status},
+    ]
+    for document in documents:
+        (found,) = _exit_patch(document, StageContext(NOW, Addresses()))["containerStatuses"]
+        assert (found["restartCount"], found["ready"]) == (1, True)
+
+
 def test_only_containers_that_wait_start_again_together():
     statuses = exited(container_of("a", 2), container_of("b"))["containerStatuses"]
     document = {"status": {"containerStatuses": statuses}}

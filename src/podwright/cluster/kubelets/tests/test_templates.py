@@ -32,6 +32,8 @@ DATA = {
         pytest.param("{{ .gone.further }}", "<no value>", id="missing is nil"),
         pytest.param("{{ .name -}}  \n b {{- .count }}", "webb3", id="space is trimmed"),
         pytest.param("x{{- /* no */ -}} y{{/* no */}}", "xy", id="comments"),
+        pytest.param("x {{/* no */}} y {{- /* no */}} z", "x  y z", id="comments that trim less"),
+        pytest.param("a {{-3}} {{3 -}} b", "a -3 3b", id="a sign is no trim"),
         pytest.param("{{ $x := .name }}{{ $x }}", "web", id="a variable"),
         pytest.param(
             "{{ $x := 0 }}{{ range .list }}{{ $x = . }}{{ end }}{{ $x }}", "c", id="is changed"
@@ -76,6 +78,9 @@ DATA = {
             '{{ printf "%03d|%-3d|%+d|%5.2f|%.2s|%x" 7 7 7 1.5 "abc" 255 }}',
             "007|7  |+7| 1.50|ab|ff",
             id="printf with widths",
+        ),
+        pytest.param(
+            '{{ printf "%-s|%s|%-2s|%2s|" "" "" "" "" }}', "||  |  |", id="printf of empty texts"
         ),
         pytest.param(
             "{{ divf 7 2 }} {{ mulf 1.1 3 }} {{ addf 0.1 0.2 }}", "3.5 3.3 0.3", id="decimals"

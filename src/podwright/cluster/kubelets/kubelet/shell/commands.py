@@ -106,9 +106,10 @@ def _status(shell: ShellState, name: str, arguments: list[str]) -> int:
 
 
 def _break(shell: ShellState, name: str, arguments: list[str]) -> int:
-    if len(arguments) > 1 or not (arguments or ["1"])[0].isdecimal() or arguments == ["0"]:
+    count = " ".join(arguments) if arguments else "1"
+    if not count.isdecimal() or count == "0":
         raise _refuse(name, arguments)
-    shell.leave(name, int((arguments or ["1"])[0]))
+    shell.leave(name, int(count))
     raise AssertionError("a shell that leaves continues")
 
 
@@ -409,7 +410,6 @@ def _remove(shell: ShellState, path: str) -> None:
     if files.kind(path) == "directory":
         for name in files.names(path):
             _remove(shell, f"{path}/{name}")
-    shell.context.reads += 1
     files.remove(path)
 
 

@@ -86,8 +86,6 @@ class Shell(ShellState):
             status = yield from self.list(body, is_tested=False)
         except Exit as left:
             status = left.status
-        except Leave:
-            raise NotSimulatedError("break or return outside of a loop or a function") from None
         action = self.traps.pop("EXIT", None)
         if action is not None:
             self.status = self.before_end = status
@@ -244,7 +242,12 @@ class Shell(ShellState):
             if state == seen and not self.context.has_trap:
                 yield from self.context.sleep(None)
             seen = state
-            condition = yield from self.list(node.condition, is_tested=True)
+            try:
+                condition = yield from self.list(node.condition, is_tested=True)
+            except Leave as left:
+                if not self._is_over(left):
+                    raise NotSimulatedError("continue in the condition of a loop") from None
+                return 0
             if (condition == 0) == node.is_until:
                 return status
             status, is_over = yield from self._round(node.body, is_tested=is_tested)
@@ -258,15 +261,19 @@ class Shell(ShellState):
         self.context.rounds += 1
         if self.context.rounds > _ROUNDS_MAX:
             yield from self.context.sleep(SECOND_NS)
-        yield from self.handle_signal()
         try:
+            yield from self.handle_signal()
             return (yield from self.list(body, is_tested=is_tested)), False
         except Leave as left:
-            if left.kind == "return":
-                raise
-            if left.value > 1 and self.loops > 1:
-                raise Leave(left.kind, left.value - 1) from None
-            return 0, left.kind == "break"
+            return 0, self._is_over(left)
+
+    def _is_over(self, left: Leave) -> bool:
+        """Whether `break` ended this loop; raise again what is about another loop or a function."""
+        if left.kind == "return":
+            raise left
+        if left.value > 1 and self.loops > 1:
+            raise Leave(left.kind, left.value - 1) from None
+        return left.kind == "break"
 
     def _state(self) -> object:
         return (
@@ -346,9 +353,7 @@ class Shell(ShellState):
         try:
             return (yield from self._command(body, is_tested=is_tested))
         except Leave as left:
-            if left.kind != "return":
-                raise NotSimulatedError(f"{left.kind} outside of a loop") from None
-            return left.value
+            return left.value  # `break` is refused outside of a loop
         finally:
             self.parameters, self.loops = parameters, loops
             self.calls -= 1
@@ -468,7 +473,7 @@ class Script:
         others, operands = read_options(self._shell, words[1:], "c") or (set(), [])
         if operands[:1] == ["--"]:
             del operands[0]
-        if "c" not in others or not operands or operands[0] == "-":
+        if "c" not in others or not operands:
             raise NotSimulatedError(f'"{" ".join(words)[:80]}"')
         self._body = parse(operands[0], frozenset(COMMANDS))
         if len(operands) > 1:

@@ -374,7 +374,7 @@ class _Parser:
         match = _REDIRECTION.match(self._text, self._at)
         if match is None:
             return False
-        operator = "<" if match[2] == "<" else match[2].replace(">|", ">")
+        operator = match[2].replace(">|", ">")
         if operator in ("<>", "<&"):
             raise NotSimulatedError(f"the redirection {operator}")
         self._at = match.end()

@@ -148,6 +148,8 @@ def test_the_name_of_the_host_is_that_of_the_spec_or_of_the_pod():
     [
         ({}, "\tweb"),
         ({"hostname": "db", "subdomain": "s"}, "\tdb.s.default.svc.cluster.local\tdb"),
+        ({"hostnameOverride": "a.b", "subdomain": "s"}, "\ta.b"),
+        ({"subdomain": "s", "setHostnameAsFQDN": True}, "\tweb.s.default.svc.cluster.local\tweb"),
         (
             {"hostAliases": [{"ip": "1.2.3.4", "hostnames": ["a", "b"]}, {"ip": "1.2.3.5"}]},
             "\tweb\n\n# Entries added by HostAliases.\n1.2.3.4\ta\tb\n1.2.3.5",

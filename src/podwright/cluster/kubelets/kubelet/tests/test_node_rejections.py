@@ -95,6 +95,10 @@ def test_the_other_pods_of_a_node_take_their_room():
     assert reason(pod(), of, *others) == ""
     assert reason(needs(cpu="1001m"), of, *others) == "OutOfcpu"
     assert reason(needs(cpu="1m"), of, *others, needs()) == "OutOfpods"
+    assert reason(needs(cpu="3"), of, needs(), needs()) == ""
+    assert reason(needs(cpu="3001m"), of, needs(), needs(memory="1")) == "OutOfcpu"
+    assert reason(needs(memory="8589934592"), of, needs(cpu="1")) == ""
+    assert reason(needs(memory="8589934593"), of, needs(cpu="1")) == "OutOfmemory"
     given = needs(cpu="1500m")
     found = rejection_of(given, use_of(given), of, [use_of(each) for each in others])
     assert found is not None

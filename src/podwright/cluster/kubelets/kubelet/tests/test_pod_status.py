@@ -116,6 +116,11 @@ def spec_with(policy, names):
         ("Never", {"s": "ok", "c": "ok"}, "Succeeded"),
         ("Never", {"s": "error", "c": "ok"}, "Succeeded"),
         ("Never", {"s": "error", "c": "run"}, "Running"),
+        ("Never", {"s": "waits", "c": "run"}, "Pending"),
+        ("Never", {"s": "waits", "c1": "run", "c2": "waits"}, "Pending"),
+        ("Never", {"s": "waits", "c1": "ok", "c2": "waits"}, "Pending"),
+        ("Always", {"s": "backs off", "c": "run"}, "Running"),
+        ("Always", {"c1": "ok", "c2": "error", "c3": "ok"}, "Running"),
         # Ephemeral containers do not count.
         ("Never", {"c": "ok", "e": "run"}, "Succeeded"),
         ("Never", {"c": "run", "e": "error"}, "Running"),
@@ -324,6 +329,14 @@ def test_the_addresses_and_the_start_of_a_pod():
     assert found["startTime"] == BEFORE
     assert written({"c": "run"}, {"startTime": NOW})["startTime"] == NOW
     assert not {"podIP", "podIPs"} & written({"c": "run"}).keys()
+
+
+@pytest.mark.parametrize("parts", [{}, {"spec": None}, {"spec": {}, "status": None}])
+def test_a_pod_without_a_spec_or_a_status_waits(parts):
+    pod = {"metadata": {"name": "p", "uid": "u"}, **parts}
+    found = status_of(pod, record_with(), "10.0.0.1", START_NS)
+    assert (found["phase"], found["startTime"]) == ("Pending", BEFORE)
+    assert "containerStatuses" not in found
 
 
 def test_a_container_whose_last_id_is_not_known_has_that_of_its_restarts():

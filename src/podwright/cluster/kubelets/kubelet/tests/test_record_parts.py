@@ -108,6 +108,8 @@ def test_a_record_has_what_the_statuses_say():
     main = found.containers["a"]
     assert (main.restart_count, main.running.is_ready, main.running.is_started) == (2, False, True)
     assert main.running.container_id == container_id("u", "a", 2)
+    bare = found.containers["e"].running
+    assert (bare.is_ready, bare.is_started) == (False, False)
     assert found.allocated == {"a": {"requests": {"cpu": "1"}, "claims": CLAIMS}}
     states_of_apps: Any = (({"terminated": terminated}, True), ({"waiting": {}}, False))
     for state, is_initialized in states_of_apps:
@@ -165,6 +167,7 @@ def test_all_statuses_are_there():
     without = {name: value for name, value in whole.items() if name != "startTime"}
     assert not has_all_statuses({"spec": SPEC, "status": without})
     assert has_all_statuses({"spec": {}, "status": whole})
+    assert has_all_statuses({"spec": None, "status": whole})
     assert not has_all_statuses({})
 
 

@@ -1,5 +1,7 @@
 """Scripts end and print as POSIX says, or are not simulated at all."""
 
+from contextlib import suppress
+
 import pytest
 
 from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError, Script
@@ -245,6 +247,20 @@ def test_a_script_that_waits_for_a_file_continues_when_it_is_there():
     with pytest.raises(StopIteration) as end:
         next(steps)
     assert end.value.value == 6
+
+
+@pytest.mark.parametrize(
+    ("action", "output"), [("break", "1\n2\nend\n"), ("break 2", "end\n"), (":", "")]
+)
+def test_a_break_in_a_trap_ends_the_loop_that_runs(action, output):
+    text = f"trap '{action}' TERM; for i in 1 2; do while :; do sleep 1; done; echo $i; done"
+    script = Script(["sh", "-c", f"{text}; echo end"], facts())
+    steps = script.steps()
+    with suppress(StopIteration):
+        for _ in range(3):
+            next(steps)
+            script.terminate()
+    assert script.output == output
 
 
 def test_a_trap_runs_after_the_command_that_runs_when_sigterm_comes():

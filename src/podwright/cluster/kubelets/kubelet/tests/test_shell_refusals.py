@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.cluster.kubelets.kubelet.shell import Script
+from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError, Script
 from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts, refusal, result
 
 
@@ -82,6 +82,8 @@ def test_patterns_and_open_brackets_of_bash_are_not_simulated(use):
         ("touch f; cp f none/x; echo $?; [ -e none/x ]; echo $?", "", "1\n1\n"),
         ("[ -s /data ]; echo $?", "", "0\n"),
         ("[[ a == a ]]; echo $?", "bash", "0\n"),
+        ("cd none; echo $?", "bash", "1\n"),
+        ("cd none; echo $?", "busybox", "1\n"),
         ("[ a == a ]; echo $?", "bash", "0\n"),
         ("ls none; echo $?", "", "2\n"),
         ("ls none; echo $?", "busybox", "1\n"),
@@ -119,3 +121,20 @@ def test_bash_alone_goes_on_after_an_error_in_a_substitution(name, end):
     with pytest.raises(StopIteration) as ended:
         next(script.steps())
     assert (ended.value.value, script.output) == end
+
+
+LONG = "x" * 100
+
+
+@pytest.mark.parametrize("words", [["sh", LONG], ["sh", "-c", f"seq {LONG}"], ["seq", LONG]])
+def test_a_long_command_is_named_by_its_start(words):
+    with pytest.raises(NotSimulatedError) as refused:
+        next(Script(words, facts()).steps())
+    name = words[0] if len(words) < 3 else "seq"
+    assert str(refused.value) == f'"{name} {LONG}'[:81] + '"'
+
+
+@pytest.mark.parametrize("words", [["sh", "-c", "-", "echo a"], ["sh", "-c", "--", "-", "a"]])
+def test_a_dash_is_no_script(words):
+    with pytest.raises(NotSimulatedError, match=r'^command "-"$'):
+        Script(words, facts())
