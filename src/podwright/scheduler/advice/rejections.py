@@ -33,7 +33,7 @@ from podwright.scheduler.columns import (
     class_of,
 )
 from podwright.scheduler.config import DEFAULT_GATES, Gates
-from podwright.scheduler.framework import Explanation, Status
+from podwright.scheduler.framework import Explanation, RejectionDetails, Status
 
 
 class ReasonDetail(msgspec.Struct, frozen=True, rename="camel"):
@@ -180,6 +180,7 @@ def nearest_nodes(
     *,
     limit: int | None = 5,
     gates: Gates = DEFAULT_GATES,
+    details: RejectionDetails | None = None,
 ) -> list[NearNode]:
     """Return the nodes that come closest to taking the pod, the closest first.
 
@@ -194,6 +195,8 @@ def nearest_nodes(
         How many; None: every node that rejects the pod.
     gates : Gates
         With which the explanation was made.
+    details : callable, optional
+        What the plugins say about nodes, as `framework.rejection_details` returns it.
 
     Returns
     -------
@@ -203,7 +206,11 @@ def nearest_nodes(
     requests = pending_requests(explanation.pod)
     nearest: list[NearNode] = []
     for node, statuses in nodes_by_nearness(explanation, cluster)[:limit]:
-        texts = [_lacks(explanation.pod, requests, cluster, node, each, gates) for each in statuses]
+        texts = [
+            (() if details is None else details(each.plugin, node))
+            or _lacks(explanation.pod, requests, cluster, node, each, gates)
+            for each in statuses
+        ]
         nearest.append(
             NearNode(
                 node=node,

@@ -21,7 +21,7 @@ from podwright.scheduler.assembly.trials import (
     broken_affinity,
     displacement,
 )
-from podwright.scheduler.framework import Explanation
+from podwright.scheduler.framework import Explanation, rejection_details
 
 if TYPE_CHECKING:
     from podwright.scheduler.advice import Advice, NearNode, ReasonGroup, Remedy
@@ -154,5 +154,9 @@ class Scheduler(DecidingScheduler):
         limit : int or None
             The most nodes; None for all.
         """
-        gates = self.configuration.gates
-        return advice.nearest_nodes(explanation, self.cluster, limit=limit, gates=gates)
+        gates, pod = self.configuration.gates, explanation.pod
+        runner = self._runners.get(pod.spec.scheduler_name)
+        details = rejection_details(None if runner is None else runner.profile, self.cluster, pod)
+        return advice.nearest_nodes(
+            explanation, self.cluster, limit=limit, gates=gates, details=details
+        )

@@ -159,7 +159,9 @@ if TYPE_CHECKING:
         Explanation as Explanation,
         FilterExplanation as FilterExplanation,
         NotExaminedReason as NotExaminedReason,
+        RejectionDetails as RejectionDetails,
         ScoreExplanation as ScoreExplanation,
+        rejection_details as rejection_details,
     )
     from podwright.scheduler.framework.observing.plugin_observation import (
         OBSERVED_POINTS as OBSERVED_POINTS,

@@ -11,7 +11,7 @@ staging/src/k8s.io/kube-scheduler/framework/interface.go, `Handle`, `PodGroupMan
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -333,6 +333,13 @@ class Plugin:
             The slots to decide about, and the codes to write.
         """
         raise NotImplementedError
+
+    def rejection_details(self, cycle: Cycle, node: NodeView) -> Sequence[str]:
+        """Return in words what a node lacks that the filter rejects; empty: the reason says all.
+
+        Called only for explanations, with the `cycle` of `pre_filter`, for the nearest nodes.
+        """
+        return ()
 
     def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
         """Return the amounts that the filter of `cycle` compares with free resources, if only that.

@@ -19,7 +19,7 @@ Upstream: pkg/scheduler/framework/plugins/interpodaffinity/{filtering,scoring}.g
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final, NamedTuple
 
 import msgspec
@@ -54,6 +54,7 @@ from podwright.scheduler.framework import (
     FilterGroups,
     Hint,
     NodeColumns,
+    NodeView,
     Normalization,
     PlacedPod,
     Plugin,
@@ -144,21 +145,51 @@ class _FilterState:
         """Count a pod that is added (1) or removed (-1) (`updateWithPod`)."""
         metadata = placed.pod.metadata
         namespace, labels, slot = metadata.namespace, metadata.labels, placed.slot
-        selectors = self.cluster.selectors
-        for term_id in placed.keys.term_ids:
-            term = selectors.term(term_id)
-            if term.kind == TermKind.REQUIRED_ANTI and term.matches(
-                self.namespace,
-                self.labels,
-                self.cluster.namespaces.get(self.namespace, _NO_LABELS),
-            ):
-                self._change(_OF_PLACED, term.topology_key, slot, sign)
+        for key in self._keys_against(placed):
+            self._change(_OF_PLACED, key, slot, sign)
         if self.affinity_pods and all(p.matches(namespace, labels) for p in self.affinity_pods):
             for key in self.affinity:
                 self._change(_AFFINITY, key, slot, sign)
         for key, pods in self.anti_pods:
             if pods.matches(namespace, labels):
                 self._change(_ANTI_AFFINITY, key, slot, sign)
+
+    def _keys_against(self, placed: PlacedPod) -> Iterator[str]:
+        """Yield the topology keys of a pod's anti-affinity terms that mean the pod."""
+        labels = self.cluster.namespaces.get(self.namespace, _NO_LABELS)
+        for term_id in placed.keys.term_ids:
+            term = self.cluster.selectors.term(term_id)
+            if term.kind == TermKind.REQUIRED_ANTI and term.matches(
+                self.namespace, self.labels, labels
+            ):
+                yield term.topology_key
+
+    def details(self, node: NodeView) -> Iterator[str]:
+        """Yield the labels and pods that a node lacks, and the pods that keep the pod away."""
+        for key, counter in self.affinity.items():
+            if key not in node.labels:
+                yield f"label {key} (it has none)"
+            elif not self.is_first and not counter.current()[counter.domains.reading[node.slot]]:
+                yield f"a pod in {key}={node.labels[key]} that matches the pod's affinity"
+        for key, pods in self.anti_pods:
+            beside = self._beside(self.anti[key], node)
+            found = [
+                placed
+                for placed in beside
+                if pods.matches(placed.pod.metadata.namespace, placed.pod.metadata.labels)
+            ]
+            yield from _in_words(found, key, node, "matches the pod's anti-affinity")
+        for key, counter in self.of_placed.items():
+            beside = self._beside(counter, node)
+            found = [placed for placed in beside if key in self._keys_against(placed)]
+            yield from _in_words(found, key, node, "has anti-affinity that matches the pod")
+
+    def _beside(self, counter: Counter, node: NodeView) -> Iterator[PlacedPod]:
+        """Yield the pods in the domain of a node, if any is counted there."""
+        domain = counter.domains.reading[node.slot]
+        if domain >= 0 and counter.current()[domain]:
+            for slot in np.flatnonzero(counter.domains.counting == domain):
+                yield from self.cluster.pods_on[slot].values()
 
     def _change(self, rule: int, topology_key: str, slot: int, sign: int) -> None:
         value = int(self.cluster.nodes.label_ids(topology_key)[slot])
@@ -375,6 +406,10 @@ class InterPodAffinity(Plugin):
             counts = counter.current()
             term_kernels.reject_counted(counter.domains.reading, counts, _OF_PLACED, rows, codes)
 
+    def rejection_details(self, cycle: Cycle, node: NodeView) -> list[str]:
+        """Return the labels and pods that a node lacks, and the pods that keep the pod away."""
+        return list(cycle.read(_FILTER).details(node))
+
     def filter_groups(self, cycle: Cycle) -> FilterGroups | None:
         """Return nodes that have the counted pods in the same of their domains as groups."""
         state = cycle.read(_FILTER)
@@ -463,6 +498,13 @@ class _ScoredGroups(CountedGroups, ScoreGroups):
         filled = spread_kernels.filled_groups(sizes, rows)
         term_kernels.normalize_between(rows[:filled], values)
         return values
+
+
+def _in_words(found: list[PlacedPod], key: str, node: NodeView, what: str) -> Iterator[str]:
+    """Yield the first of some pods in a domain with how many others there are."""
+    if found:
+        others = f" (as do {len(found) - 1} more)" if len(found) > 1 else ""
+        yield f"pod {found[0].pod.key} in {key}={node.labels[key]} {what}{others}"
 
 
 def _terms_matching(cycle: Cycle, factors: Mapping[TermKind, int]) -> dict[str, WeightedTerms]:

@@ -28,6 +28,7 @@ from podwright.scheduler.framework import (
     EventHint,
     Hint,
     NodeColumns,
+    NodeView,
     Plugin,
     Reads,
     StateKey,
@@ -90,6 +91,22 @@ class NodePorts(Plugin):
             out.codes[out.rows] = 0
             out.codes[ports.conflicting_slots(requested)] = code
 
+    def rejection_details(self, cycle: Cycle, node: NodeView) -> list[str]:
+        """Return the ports that are taken, and the pods that have them."""
+        requested = cycle.read(_HOST_PORTS)
+        return [
+            f"host port {port.port}/{port.protocol} is taken by pod {pod.key}"
+            for port in dict.fromkeys(requested)
+            for pod in node.pods
+            if _has(pod, port)
+        ]
+
+
+def _has(pod: Pod, *ports: HostPort) -> bool:
+    use = PortUse()
+    use.count(0, host_ports(pod), 1)
+    return use.conflicts(0, ports)
+
 
 # The hints of events: whether one may have undone the rejection of a pod.
 
@@ -99,6 +116,4 @@ def after_pod_deleted(pod: Pod, old: object | None, _new: object | None) -> Hint
     deleted = only(Pod, old)
     if not deleted.spec.node_name and not deleted.status.nominated_node_name:
         return Hint.SKIP
-    use = PortUse()
-    use.count(0, host_ports(deleted), 1)
-    return queue_if(use.conflicts(0, host_ports(pod)))
+    return queue_if(_has(deleted, *host_ports(pod)))

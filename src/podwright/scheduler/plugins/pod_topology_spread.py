@@ -44,6 +44,7 @@ from podwright.apimachinery.objects import (
     labels_as_selector,
 )
 from podwright.scheduler.columns import (
+    Cluster,
     CountedGroups,
     Counter,
     Digits,
@@ -61,6 +62,7 @@ from podwright.scheduler.framework import (
     EventHint,
     FilterGroups,
     NodeColumns,
+    NodeView,
     Normalization,
     PlacedPod,
     Plugin,
@@ -168,6 +170,24 @@ class _HardConstraint:
         self.constraint = constraint
         self.counter = counter
         self.most = constraint.max_skew - constraint.matches_self
+
+    def excess(self, node: NodeView, cluster: Cluster) -> str:
+        """Return the numbers of pods by which a node's domain has too many; "" if it has not."""
+        rule, domains, counts = self.constraint, self.counter.domains, self.counter.current()
+        counted = counts[: domains.n_counted]
+        are_few = domains.n_counted < rule.min_domains
+        least = 0 if are_few else int(counted.min(initial=_GREATEST_COUNT))
+        count = int(counts[domains.reading[node.slot]])
+        if count <= least + self.most:
+            return ""
+        key, plural = rule.topology_key, "s" * (count != 1)
+        text = f"{key}={node.labels[key]} has {count} matching pod{plural}"
+        if are_few:
+            known = f"minDomains is {rule.min_domains}, {domains.n_counted} exist"
+            return f"{text}: maxSkew is {rule.max_skew}, {known}"
+        slot = int(np.flatnonzero(domains.counting == counted.argmin())[0])
+        other = NodeView(cluster, slot).labels[key]
+        return f"{text}, and {key}={other} has {least}: maxSkew is {rule.max_skew}"
 
 
 class _FilteredGroups(CountedGroups, FilterGroups):
@@ -418,6 +438,13 @@ class PodTopologySpread(Plugin):
                 out.rows,
                 out.codes,
             )
+
+    def rejection_details(self, cycle: Cycle, node: NodeView) -> list[str]:
+        """Return the labels that a node lacks, or the numbers of pods that differ too much."""
+        hard = cycle.read(_FILTER).hard
+        keys = dict.fromkeys(each.constraint.topology_key for each in hard)
+        missing = [f"label {key} (it has none)" for key in keys if key not in node.labels]
+        return missing or [text for each in hard if (text := each.excess(node, cycle.cluster))]
 
     def filter_groups(self, cycle: Cycle) -> FilterGroups | None:
         """Return nodes in whose domains equally many of the pods are as groups."""

@@ -5,7 +5,7 @@ Every plugin is called again, without cached rows, so an explanation also verifi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -15,7 +15,7 @@ from podwright._arrays import I32Array, I64Array, Mask
 from podwright._html import paragraphs, section, table
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.framework.adapter import PluginFailure, run_filter
+from podwright.scheduler.framework.adapter import PluginFailure, raised, run_filter
 from podwright.scheduler.framework.cycle import Cycle, custom_results
 from podwright.scheduler.framework.decision import Decision
 from podwright.scheduler.framework.extenders.extender_calls import (
@@ -24,7 +24,7 @@ from podwright.scheduler.framework.extenders.extender_calls import (
 from podwright.scheduler.framework.extenders.extender_cycle import ExtenderCycle
 from podwright.scheduler.framework.node_search import NodeSearch
 from podwright.scheduler.framework.nominated import NominatedCheck
-from podwright.scheduler.framework.plugin import Plugin
+from podwright.scheduler.framework.plugin import NodeView, Plugin
 from podwright.scheduler.framework.prepare import PreFilterAnswer, PreFilterOutcome, run_pre_filters
 from podwright.scheduler.framework.profile import Profile
 from podwright.scheduler.framework.rankings.node_values import NodeNames
@@ -35,11 +35,37 @@ from podwright.scheduler.framework.rankings.uncached_scores import (
     uncached_scores,
 )
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
-from podwright.scheduler.framework.status import Code, Status
+from podwright.scheduler.framework.status import Code, MissingStateError, Status
 
 NotExaminedReason: TypeAlias = Literal["enoughFeasibleNodes", "nominatedNodeFits"]
 """Why nodes were not filtered: enough feasible nodes had been found, or the nominated node, which
 is filtered first and alone, is feasible."""
+
+RejectionDetails: TypeAlias = Callable[[str, str], Sequence[str]]
+"""Returns what a plugin says, by name, about a node that it rejects, by name."""
+
+
+def rejection_details(profile: Profile | None, cluster: Cluster, pod: Pod) -> RejectionDetails:
+    """Return what asks the filters of a profile for what nodes lack, with PreFilter run again."""
+    cycle, slot_of = Cycle(pod, cluster), cluster.nodes.slot_of
+    filters: tuple[Plugin, ...] = ()
+    if profile is not None and run_pre_filters(profile, cycle).failure is None:
+        filters = profile.filter
+    plugins = {each.name: each for each in filters}
+
+    def details(plugin: str, node: str) -> Sequence[str]:
+        asked = plugins.get(plugin)
+        if asked is None or node not in slot_of:
+            return ()  # of an extender, or a predicate of 1.16
+        try:
+            found = asked.rejection_details(cycle, NodeView(cluster, slot_of[node]))
+            return (found,) if isinstance(found, str) else [str(text) for text in found]
+        except MissingStateError:
+            return ()  # its PreFilter is disabled, or skipped the pod
+        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+            return (f"rejection_details of {plugin} failed: {raised(error)}",)
+
+    return details
 
 
 class FilterExplanation(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from podwright.apimachinery.objects import shortest_time_text
 from podwright.scheduler.advice import nearest_nodes, rejection_groups
 from podwright.scheduler.config import Gates, format_duration
+from podwright.scheduler.framework import rejection_details
 from podwright.simulation.recording.explanations.document_structs import (
     ExplanationView,
     OutcomeDocument,
@@ -43,7 +44,8 @@ def recorded_view(
     explanation = past.explain()
     # Before the replay continues: these read the cluster as it was in the cycle.
     gates = Gates(setup.gates)
-    near = nearest_nodes(explanation, cluster, limit=None, gates=gates)
+    details = rejection_details(past.runner.profile, cluster, past.pod)
+    near = nearest_nodes(explanation, cluster, limit=None, gates=gates, details=details)
     advice = past_advice(
         past,
         explanation,
