@@ -335,7 +335,7 @@ class Plugin:
         raise NotImplementedError
 
     def rejection_details(self, cycle: Cycle, node: NodeView) -> Sequence[str]:
-        """Return in words what a node lacks that the filter rejects; empty: the reason says all.
+        """Return in words what `node` lacks, which the filter rejects; empty: the reason says all.
 
         Called only for explanations, with the `cycle` of `pre_filter`, for the nearest nodes.
         """
