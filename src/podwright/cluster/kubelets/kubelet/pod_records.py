@@ -357,7 +357,7 @@ def _container_record(
             is_started=bool(status.get("started")),
             is_ready=bool(status.get("ready")),
         )
-    elif record.last is not None:
+    else:
         record.ended, record.last = record.last, None
     return record
 

@@ -275,9 +275,7 @@ def _counts_of(spec: Document, record: PodRecord) -> _Counts:
         ended, run = known.ended, known.running
         if kind == "sidecar":
             counts.running |= run is not None
-            counts.pending_sidecars |= (run is None and ended is None) or (
-                run is not None and not run.is_started
-            )
+            counts.pending_sidecars |= run is not None and not run.is_started
             counts.waiting |= run is None and ended is None
             continue
         restarts = ended is not None and should_restart(kind, container, spec, ended.exit_code)

@@ -152,10 +152,8 @@ class StageScheduler:
             least_ns, most_ns = stage.delay.bounds(sources[chosen], now_ns)
         except ValueError as error:
             raise stage_error(stage, entry.obj, str(error)) from None
-        due_ns = now_ns + least_ns
-        if most_ns > least_ns:
-            number = draw(self._seed, DELAY_STREAM, _counter(entry))
-            due_ns = now_ns + delay_between(least_ns, most_ns, number)
+        number = draw(self._seed, DELAY_STREAM, _counter(entry))
+        due_ns = now_ns + delay_between(least_ns, most_ns, number)
         return basis, due_ns, applying[chosen], stage.name
 
 

@@ -113,7 +113,7 @@ class Template:
             ) from None
         if len(values) > 1:
             raise TemplateError("the text that it makes has more than one document", 1)
-        return values[0] if values else None
+        return next(iter(values), None)
 
 
 class _Scope:

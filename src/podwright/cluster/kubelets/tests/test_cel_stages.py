@@ -12,7 +12,7 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import read_stages
 from podwright.cluster.kubelets.stages.stage_matching import StageMatcher
 from podwright.simulation.world.world import World
-from podwright.testing import make_node
+from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
 NODE = ("", "Node")
@@ -98,6 +98,23 @@ def test_a_stage_applies_if_its_expressions_are_true(expressions, expected):
     created = {"creationTimestamp": "1970-01-01T00:00:04Z"}
     document = {"kind": "Thing", "metadata": created, "spec": {"size": 3, "names": ["a", "b"]}}
     assert matches(selector(*expressions), document, 10 * SECOND) is expected
+
+
+def test_the_time_of_an_expression_is_1970_where_none_is_given():
+    now = "Now() == timestamp('1970-01-01T00:00:00Z')"
+    spec = "\n".join([
+        selector(now), f"  weightFrom: {{cel: {{expression: \"{now} ? 7 : 8\"}}}}",
+        f"  delay: {{durationFrom: {{cel: {{expression: \"{now} ? 5 : 6\"}}}}}}",
+    ])  # fmt: skip
+    (stage,) = read_stages(stage_text(spec), source="f")
+    pod: Any = decode(make_pod("p").raw | {"status": {"phase": "Running"}})
+    assert StageMatcher([stage]).match({}) == StageMatcher([stage]).match_pod(pod) == (0,)
+    assert stage.applies_to({})
+    (requirement,) = stage.requirements or ()
+    assert requirement.is_met({})
+    assert stage.weight.of({}) == 7
+    assert stage.delay.sources({}) == (stage.delay.duration.source({}), None)
+    assert stage.delay.bounds(stage.delay.sources({}), 0) == (5, 5)
 
 
 def test_an_expression_that_fails_keeps_other_stages_from_applying():

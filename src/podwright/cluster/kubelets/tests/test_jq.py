@@ -128,3 +128,18 @@ def test_a_query_is_the_same_after_it_was_pickled():
 def test_one_of_several_values_is_enough_for_a_comparison(tags, mark, values):
     query = Query(f'select(.tags[] {mark} "b") | .name')
     assert query.values({"tags": tags, "name": "n"}) == values
+
+
+@pytest.mark.parametrize(
+    ("entries", "values"),
+    [
+        ([{"a": {"b": 1}}, {"a": {"b": 2}}], [1, 2]),
+        ([{"a": {"b": 1}}, {"a": None}, {}], [1, None, None]),
+        ([{"a": {}}, None], [None, None]),
+        ([{"a": {"b": 1}}, "x"], []),
+        ([{"a": {"b": 1}}, {"a": "x"}], []),
+        ([], []),
+    ],
+)
+def test_null_is_a_value_of_an_entry_and_another_type_an_error_of_all(entries, values):
+    assert query(".l.[].a.b").values({"l": entries}) == values

@@ -231,6 +231,8 @@ def test_a_deleted_pod_is_removed_immediately_with_its_finalizers():
     assert (actions[0].obj.metadata.finalizers, actions[0].scope) == ((), "main")
     driver.execute(actions)
     assert not driver.objects
+    driver.run()
+    assert len(driver.story) == 2, "its changed finalizers do not remove it again"
 
 
 def test_a_stop_delay_is_limited_by_the_grace_period():

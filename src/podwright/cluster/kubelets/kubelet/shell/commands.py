@@ -616,7 +616,7 @@ def formatted(template: str, arguments: Sequence[str]) -> str:
     count = sum(found[1] != "%" for found in _CONVERSION.finditer(template))
     if "%" in _CONVERSION.sub("", template):
         raise NotSimulatedError(f"the printf format {template!r}")
-    rounds = max(-(-len(arguments) // count) if count else 1, 1)
+    rounds = max(-(-len(arguments) // count), 1) if count else 1
     padded = [*arguments, *[None] * (rounds * count - len(arguments))]
     found = ""
     for index in range(rounds):

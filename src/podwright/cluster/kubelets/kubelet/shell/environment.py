@@ -175,7 +175,7 @@ class Leave(Exception):  # noqa: N818
     """`break`, `continue` or `return`."""
 
     def __init__(self, kind: str, value: int) -> None:
-        super().__init__(kind, value)
+        super().__init__()
         self.kind, self.value = kind, value
 
 
@@ -241,8 +241,9 @@ class ShellState(ABC):
         self.calls = 0
         self.loops = 0
         self.input = Input()
-        self.output: Output = Log()
-        self.errors: Output = self.output
+        self.log = Log()
+        self.output: Output = self.log
+        self.errors: Output = self.log
 
     # ----------------------------------------------------------------------------- variables
 

@@ -72,6 +72,7 @@ class Shell(ShellState):
         made.functions = dict(self.functions)
         made.status, made.calls = self.status, self.calls
         made.input, made.output, made.errors = self.input, self.output, self.errors
+        made.log = self.log
         return made
 
     def parsed(self, text: str) -> List:
@@ -402,23 +403,33 @@ class Shell(ShellState):
             if target not in ("1", "2"):
                 raise NotSimulatedError(f"the redirection >&{target}")
             output = self.output if target == "1" else self.errors
-        elif target in ("/dev/stdout", "/dev/stderr", "/proc/1/fd/1", "/proc/1/fd/2"):
-            output = self.output if target[-1] in "t1" else self.errors
-        elif target == "/dev/null":
-            output = NoOutput()
         else:
-            path = self.path(target)
-            check_writable(self.facts.files, path)
-            self.context.reads += 1
-            if node.operator == ">" or self.facts.files.kind(path) is None:
-                self.facts.files.write(path, "")
-            output = FileOutput(self.facts.files, path)
+            output = self._opened(target, is_emptied=node.operator == ">")
         if node.descriptor == 1:
             self.output = output
         elif node.descriptor == 2:
             self.errors = output
         else:
             raise NotSimulatedError("writing to the standard input")
+
+    def _opened(self, target: str, *, is_emptied: bool) -> Output:
+        """Return the output to a file, or to a device."""
+        match target:
+            case "/dev/stdout":
+                return self.output
+            case "/dev/stderr":
+                return self.errors
+            case "/proc/1/fd/1" | "/proc/1/fd/2":
+                return self.log
+            case "/dev/null":
+                return NoOutput()
+            case _:
+                path = self.path(target)
+                check_writable(self.facts.files, path)
+                self.context.reads += 1
+                if is_emptied or self.facts.files.kind(path) is None:
+                    self.facts.files.write(path, "")
+                return FileOutput(self.facts.files, path)
 
 
 def _fields_of(shell: Shell, words: Sequence[Word]) -> Generator[int | None, None, list[str]]:

@@ -196,7 +196,6 @@ class _Parser:
             self._at += 1
         commands = [self._command()]
         while True:
-            self._skip_blanks()
             if self._looking_at("||") or not self._accept("|"):
                 return Pipeline(tuple(commands), is_negated)
             self._skip_lines()

@@ -169,6 +169,12 @@ def test_the_hosts_of_a_pod(spec, end):
     )
 
 
+def test_files_outside_of_volumes_are_removed_as_others():
+    """What else is in their directory is not known."""
+    script = "mkdir /var/tmp/d; touch /var/tmp/f /var/tmp/d/a; rm /var/tmp/f; rm -r /var/tmp/d"
+    assert ended(f"{script}; [ ! -e /var/tmp/f ] && [ ! -e /var/tmp/d ]") == 0
+
+
 def test_a_read_only_file_system_refuses_writes():
     assert ended("touch /var/tmp/x", securityContext={"readOnlyRootFilesystem": True}) == 1
 

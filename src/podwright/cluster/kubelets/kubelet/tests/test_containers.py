@@ -350,6 +350,13 @@ def test_app_containers_wait_for_the_last_sidecar_unless_one_of_them_runs():
         assert driver.container("main")["restartCount"] >= 1
 
 
+def test_a_sidecar_that_waits_for_its_restart_has_ended_with_its_pod():
+    side = container("side", "exit 3", **SIDE)
+    driver = run_of(pod_of(container("main", "sleep 4"), initContainers=[side], **NEVER), 5)
+    assert driver.status()["phase"] == "Succeeded"
+    assert driver.state("side")["terminated"]["exitCode"] == 3
+
+
 def test_a_sidecar_that_ends_with_the_pod_is_not_started_again():
     side = container("side", "sleep 2", **SIDE)
     driver = run_of(pod_of(container("main", "sleep 2"), initContainers=[side], **NEVER), 2)

@@ -218,6 +218,24 @@ def test_what_a_container_waits_for_is_reported_once(parts, reason):
     assert driver.notes == before
 
 
+@pytest.mark.parametrize(
+    ("pattern", "image", "is_missing"),
+    [
+        ("docker.io/library/x:*", "x@sha256:" + "0" * 64, True),
+        ("x:*", "x@sha256:" + "0" * 64, False),
+        ("x:1", "x:1", True),
+        ("docker.io/library/x:1", "x:1", True),
+        ("docker.io/library/x:latest", "x", True),
+        ("docker.io/x:1", "x:1", False),
+    ],
+)
+def test_an_image_is_declared_by_its_name_in_the_pod_or_in_full(pattern, image, is_missing):
+    driver = KubeletDriver(images=[ImageBehavior(image=pattern, pull_error="not found")])
+    driver.put(pod_of(container(image=image)))
+    driver.run(1)
+    assert ("waiting" in driver.state()) is is_missing
+
+
 def test_another_image_ends_the_wait():
     driver = KubeletDriver(images=[ImageBehavior(image="*:404", pull_error="not found")])
     driver.put(pod_of({"name": "main", "image": "nginx:404"}))

@@ -84,6 +84,14 @@ def test_a_script_goes_on_from_its_start_after_a_restart(script, at_s, ended_at_
     assert other.status()["phase"] == "Failed"
 
 
+def test_a_kubelet_that_reads_no_objects_starts_containers_without_their_values():
+    sources = [{"configMapRef": {"name": "cfg"}}, {"secretRef": {"name": "s"}}]
+    env = [from_map("key", name="cfg"), {"name": "B", "value": "b"}]
+    pod = pod_of(container("main", "[ $B = b ]; echo $?", env=env, envFrom=sources), **NEVER)
+    result = Kubelet(Addresses()).sync(pod, NOW)
+    assert result.pod.raw["status"]["phase"] == "Succeeded"
+
+
 def environment_of(*env: dict[str, Any], **parts: Any) -> tuple[Any, list[str]]:
     """Return how a container ends that compares A with a, and the events of its pod."""
     driver = KubeletDriver()

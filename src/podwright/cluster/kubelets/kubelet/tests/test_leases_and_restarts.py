@@ -188,6 +188,13 @@ def test_a_container_runs_for_the_annotated_time(delay, jitter, seconds):
     assert driver.state()["terminated"]["finishedAt"] == at(seconds)
 
 
+@pytest.mark.parametrize("delay", ["0s", "-1ns", "soon", ""])
+def test_a_container_without_an_annotated_time_ends_at_once(delay):
+    annotations = {RUN_DELAY: delay}
+    driver = run_of(pod_of(container(), **NEVER, __annotations=annotations))
+    assert driver.status()["phase"] == "Succeeded"
+
+
 def user(scheduled_s: int | None = None) -> Pod:
     pod = pod_of(container(), resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}])
     if scheduled_s is not None:

@@ -106,6 +106,10 @@ def spec_with(policy, names):
         ("Never", {"i": "ok", "c": "run"}, "Running"),
         ("Never", {"i": "ok", "c": "ok"}, "Succeeded"),
         ("Never", {"i": "waits", "c": "run"}, "Pending"),
+        ("Always", {"i": "error", "c": "run"}, "Pending"),
+        ("OnFailure", {"i1": "error", "i2": "ok", "c": "run"}, "Pending"),
+        ("Never", {"i1": "error", "i2": "ok", "c": "run"}, "Failed"),
+        ("Never", {"i1": "ok", "i2": "ok", "c": "run"}, "Running"),
         ("Never", {"i1": "ok", "i2": "run", "c": ""}, "Pending"),
         # Sidecars
         ("Never", {"s": "waits", "c": ""}, "Pending"),
@@ -375,10 +379,21 @@ def test_a_pod_is_not_terminal_before_its_last_container_has_ended(states, field
     assert written(states, {"phase": before}, **fields)["phase"] == phase
 
 
-@pytest.mark.parametrize(("sidecar", "is_failed"), [("run", True), ("starts", False)])
-def test_a_container_after_a_sidecar_that_started_has_failed_with_its_pod(sidecar, is_failed):
+@pytest.mark.parametrize(
+    ("sidecars", "is_failed"),
+    [
+        ({"s": "run"}, True),
+        ({"s": "starts"}, False),
+        ({"s1": "starts", "s2": "run"}, True),
+        ({"s1": "run", "s2": "starts"}, False),
+        ({"i": "ok", "s": "starts"}, False),
+        ({"s": "run", "i": "ok"}, True),
+        ({"s": "run", "i": "error"}, False),
+    ],
+)
+def test_a_container_after_a_sidecar_that_started_has_failed_with_its_pod(sidecars, is_failed):
     """Upstream: pkg/kubelet/status/status_manager.go, hasPodInitialized"""
-    states = {"s": sidecar, "c": "waits"}
+    states = {**sidecars, "c": "waits"}
     found = written(states, {"phase": "Running"}, is_finished=True, stop=("Evicted", "m"))
     (container,) = found["containerStatuses"]
     assert ("terminated" in container["state"]) is is_failed

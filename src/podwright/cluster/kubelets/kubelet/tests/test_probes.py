@@ -11,6 +11,7 @@ from podwright.cluster.kubelets.kubelet.containers.probes import (
 )
 from podwright.cluster.kubelets.kubelet.pod_records import ProbeRecord
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import container, pod_of, run_of
+from podwright.cluster.kubelets.pod_statuses import STOP_DELAY
 
 
 def test_a_readiness_probe_reads_a_file_that_the_container_writes():
@@ -254,3 +255,18 @@ def test_a_command_with_very_many_steps_takes_longer_than_any_probe():
     driver = run_of(pod_of(container(readinessProbe=probe)), 1)
     assert driver.container()["ready"] is False
     assert any("Readiness probe" in note for note in driver.notes)
+
+
+def test_the_delay_before_a_stop_is_that_of_pods_that_are_removed():
+    """A container that is restarted has the time of its program."""
+    main = container("main", "sleep 1d", livenessProbe=FAILS)
+    driver = run_of(pod_of(main, __annotations={STOP_DELAY: "3s"}, terminationGracePeriodSeconds=8))
+    driver.run(17.9)
+    assert driver.container()["restartCount"] == 0
+    driver.run(18)
+    assert driver.container()["restartCount"] == 1
+    driver.remove(grace_seconds=8)
+    driver.run(20.9)
+    assert "running" in driver.state()
+    driver.run(21)
+    assert not driver.objects

@@ -73,6 +73,7 @@ def test_a_pod_that_runs_without_statuses_has_run_since_its_start():
     late = recorded(unready, creationTimestamp=at(-9))
     assert late.containers["a"].running.started_ns == NOW - 9 * SECOND
     assert not late.containers["a"].running.is_ready
+    assert (late.pod_ip, late.has_sandbox) == ("", True)
     assert late.start_ns == NOW
     never = recorded({"phase": "Running"})
     assert never.containers["a"].running.started_ns == 0

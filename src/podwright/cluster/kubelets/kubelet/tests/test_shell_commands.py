@@ -74,6 +74,7 @@ RESULTS = [
     ("f() { :; }; for i in $(seq 200); do f; done; echo $i", 0, "200\n"),
     # exec.
     ("trap 'echo bye' EXIT; exec true", 0, ""), ("exec echo a b", 0, "a b\n"),
+    ("f() { :; }; exec echo f exit", 0, "f exit\n"), ("printf 'a\\n' b c", 0, "a\n"),
     # Substitution.
     ("x=$(exit 3); echo $?", 0, "3\n"), ("x=$(echo a) y=$(exit 4); echo $? $x", 0, "4 a\n"),
 ]  # fmt: skip

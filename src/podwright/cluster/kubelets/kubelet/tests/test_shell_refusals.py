@@ -134,6 +134,14 @@ def test_a_long_command_is_named_by_its_start(words):
     assert str(refused.value) == f'"{name} {LONG}'[:81] + '"'
 
 
+@pytest.mark.parametrize(
+    "words", [["cd", "/"], ["/bin/export", "a"], ["/opt/sleep", "1"], ["x", "y"]]
+)
+def test_a_program_that_is_not_simulated_is_named(words):
+    with pytest.raises(NotSimulatedError, match=f'^program "{words[0]}"$'):
+        Script(words, facts())
+
+
 @pytest.mark.parametrize("words", [["sh", "-c", "-", "echo a"], ["sh", "-c", "--", "-", "a"]])
 def test_a_dash_is_no_script(words):
     with pytest.raises(NotSimulatedError, match=r'^command "-"$'):
