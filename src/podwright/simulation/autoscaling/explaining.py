@@ -10,7 +10,7 @@ processors/status/eventing_scale_up_processor.go, ReasonsMessage
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Unpack
+from typing import Final, Unpack
 
 import msgspec
 
@@ -25,6 +25,7 @@ from podwright.apimachinery.objects import (
 from podwright.cluster.controllers import expand
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.autoscaling.drainability import is_of_daemon_set
 from podwright.simulation.autoscaling.expanders import Choice, equal_options
 from podwright.simulation.autoscaling.node_groups import Autoscaling, pool_of
 from podwright.simulation.autoscaling.scale_up import (
@@ -101,7 +102,8 @@ def explain_autoscaling(
     autoscaling : Autoscaling
         As `read_node_groups` returns it.
     pods : iterable of str
-        `namespace/name`; without them, all pending pods.
+        `namespace/name`; without them, all pending pods. Pods of DaemonSets, for which no
+        autoscaler adds nodes, are listed only if they fit or are named.
     configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
         The default profile if left out.
     expands_workloads : bool
@@ -183,16 +185,23 @@ def explain_autoscaling(
                 unfit.clear()
             else:
                 unfit.setdefault(form, None)
-            if names and key not in names:
+            is_ignored = not node and is_of_daemon_set(pod)
+            if key not in names if names else is_ignored:
                 continue
             groups, chosen = ((), ()) if node else unfit[form] or ((), ())
-            if not node and not groups:
+            if is_ignored:
+                of_all = dict.fromkeys(sizes, _OF_DAEMON_SET)
+                groups, chosen = tuple(_help(each, sizes, of_all) for each in offers), ()
+            elif not node and not groups:
                 helping = expansion_options(trial, offers, [alike])
                 groups = tuple(_help(each, sizes, alike.rejections) for each in offers)
                 chosen = tuple(each.group.name for each in equal_options(helping, choice))
                 unfit[form] = groups, chosen
             found.append(AutoscalingExplanation(pod=key, node=node, groups=groups, chosen=chosen))
     return found
+
+
+_OF_DAEMON_SET: Final = ("no node is added for a pod of a DaemonSet",)
 
 
 def _help(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import InputError, decode
+from podwright.apimachinery.objects import InputError, OwnerReference, decode, with_fields
 from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.autoscaling.tests.test_scale_up import deployment, group
 from podwright.testing import make_node, make_pod
@@ -135,6 +135,27 @@ def test_new_nodes_have_pods_of_daemon_sets_and_of_no_other_workload():
         status = {"status": {"currentNumberScheduled": 3, "replicas": 3}}
         (found,) = explained([decode(other | {"metadata": known} | status), web], [group()])
         assert found.chosen == chosen
+
+
+def test_no_node_is_added_for_a_pod_of_a_daemon_set():
+    """Upstream: core/podlistprocessor/filter_out_daemon_sets.go"""
+    owner = OwnerReference(
+        api_version="apps/v1", kind="DaemonSet", name="x", uid="u", controller=True
+    )
+    pods = [
+        with_fields(make_pod(name, cpu=cpu), "metadata", owner_references=(owner,))
+        for name, cpu in (("fits", "1"), ("waits", "3"))
+    ]
+    objects = [make_node("n", cpu="2"), *pods, make_pod("like", cpu="3")]
+    assert [(each.pod, each.node, each.chosen) for each in explained(objects, [group()])] == [
+        ("default/fits", "n", ()), ("default/like", "", ("a",)),
+    ]  # fmt: skip
+    for asked in (["default/waits"], ["default/like", "default/waits"]):
+        by_name = {each.pod: each for each in explained(objects, [group()], *asked)}
+        found = by_name["default/waits"]
+        assert (found.chosen, found.is_helped) == ((), False)
+        assert found.groups[0].reasons == ("no node is added for a pod of a DaemonSet",)
+        assert all(each.is_helped for name, each in by_name.items() if name == "default/like")
 
 
 @pytest.mark.parametrize(("count", "chosen"), [(2, "one"), (3, "two"), (7, "four")])
