@@ -201,7 +201,7 @@ def explain_autoscaling(
     return found
 
 
-_OF_DAEMON_SET: Final = ("no node is added for a pod of a DaemonSet",)
+_OF_DAEMON_SET: Final[tuple[str, ...]] = ("no node is added for a pod of a DaemonSet",)
 
 
 def _help(
