@@ -630,10 +630,10 @@ class TriedSlots:
 
     __slots__ = ("_allowed", "_node_version", "marks", "rows")
 
-    def __init__(self, n_slots: int) -> None:
-        self.rows: I64Matrix = np.zeros((n_slots, N_RESULTS), dtype=np.int64)
+    def __init__(self, nodes: NodeColumns) -> None:
+        self.rows: I64Matrix = np.zeros((nodes.n_slots, N_RESULTS), dtype=np.int64)
         self.marks: I8Array = np.empty(0, dtype=np.int8)
-        self._node_version = -1
+        self._node_version = nodes.node_journal.version
         self._allowed: list[int] = []
 
     def forget(self) -> None:
@@ -678,15 +678,14 @@ class DryRunCache:
         pairs : (2 * n_requested,) int64
             Pairs of resource column and requested amount.
         """
-        n_slots = self._nodes.n_slots
         key = (priority, pairs.tobytes())
         tried = self._kept.pop(key, None)
         if len(self._kept) >= _MOST_KEPT:
             # Reuse the arrays of the least recently used kind.
             _, tried = self._kept.popitem(last=False)
             tried.forget()
-        if tried is None or len(tried.rows) != n_slots:
-            tried = TriedSlots(n_slots)
+        if tried is None or len(tried.rows) != self._nodes.n_slots:
+            tried = TriedSlots(self._nodes)
         self._kept[key] = tried
         tried.catch_up(self._nodes, self._budgets)
         return tried

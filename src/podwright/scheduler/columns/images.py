@@ -67,7 +67,6 @@ class ImageIndex:
         self._states: dict[str, ImageState] = {}
         self._images_of: dict[int, tuple[ContainerImage, ...]] = {}
         self._sizes_before: dict[str, int] = {}
-        self._disputed: set[str] = set()
 
     def __len__(self) -> int:
         """How many image names are known."""
@@ -92,8 +91,6 @@ class ImageIndex:
                     # After a renumbering the size remains the one that was seen first.
                     size_bytes = self._sizes_before.pop(name, image.size_bytes)
                     state = self._states[name] = ImageState(size_bytes)
-                if state.size_bytes != image.size_bytes:
-                    self._disputed.add(name)
                 state.put(slot)
         if old or self._states:
             self.version += 1
@@ -106,11 +103,9 @@ class ImageIndex:
         Upstream: pkg/scheduler/backend/cache/cache.go, `UpdateNode`, which removes the states of
         the node's images before it adds them again, whether or not they have changed.
         """
-        # Nodes report nearly always the same size; every node update runs this.
-        return bool(self._disputed) and any(
-            name in self._disputed
-            and len(self._states[name].nodes) == 1
-            and self._states[name].size_bytes != image.size_bytes
+        states = self._states
+        return any(
+            states[name].size_bytes != image.size_bytes and len(states[name].nodes) == 1
             for image in images
             for name in image.names
         )
@@ -123,7 +118,6 @@ class ImageIndex:
 
     def renumber(self) -> None:
         """Forget everything but the sizes: nodes get new slots and are put again."""
-        self.version += 1
         self._sizes_before = {name: state.size_bytes for name, state in self._states.items()}
         self._states.clear()
         self._images_of.clear()
@@ -135,7 +129,6 @@ class ImageIndex:
             state.remove(slot)
             if not state.nodes:
                 del self._states[name]
-                self._disputed.discard(name)
 
 
 def image_names(pod: Pod) -> tuple[str, ...]:

@@ -36,10 +36,8 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.columns.nodes import ABSENT, NodeColumns
 
-_MOST_REMEMBERED = 16_384
 
-
-@lru_cache(maxsize=_MOST_REMEMBERED)
+@lru_cache(maxsize=16_384)
 def compile_node_selector(selector: NodeSelector) -> NodeTerms:
     """Compile a node selector; cached by its value."""
     return node_selector(selector)

@@ -10,6 +10,7 @@ it from here at each use, and do not keep a reference.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -46,6 +47,8 @@ class NodeColumns:
     ----------
     n_slots : int
         Slots ever given, dead ones included.
+    capacity : int
+        So many slots the columns have room for.
     alive : (n_slots,) bool
         False for deleted nodes.
     allocatable, requested : (n_slots, n_resources) int64
@@ -89,7 +92,7 @@ class NodeColumns:
         self.has_huge_amounts = False
         self._tree = NodeTree()
         self._order: I32Array | None = None
-        self._rows = _LEAST_ROWS
+        self.capacity = _LEAST_ROWS
         self._alive_rows: Mask = np.zeros(_LEAST_ROWS, dtype=np.bool_)
         self._unschedulable_rows: Mask = np.zeros(_LEAST_ROWS, dtype=np.bool_)
         self._allocatable_rows: I64Matrix = np.zeros((_LEAST_ROWS, 4), dtype=np.int64)
@@ -258,7 +261,6 @@ class NodeColumns:
         self._requested_rows[:] = 0
         self._non_zero_rows[:] = 0
         self._labeled_counts = {}
-        self._label_rows = {}
         self._set_views()
         self.node_journal.forget()
         self.pods_journal.forget()
@@ -308,7 +310,7 @@ class NodeColumns:
 
     def _new_slot(self, name: str) -> int:
         slot = self.n_slots
-        if slot == self._rows:
+        if slot == self.capacity:
             self._lengthen()
         self.n_slots = slot + 1
         self.n_alive += 1
@@ -343,7 +345,7 @@ class NodeColumns:
                 self._label_views.pop(key, None)
 
     def _add_label_column(self, key: str) -> I32Array:
-        rows: I32Array = np.full(self._rows, ABSENT, dtype=np.int32)
+        rows: I32Array = np.full(self.capacity, ABSENT, dtype=np.int32)
         id_of = self.label_values.id_of
         for slot, node in enumerate(self.objects):
             if node is not None:
@@ -356,7 +358,7 @@ class NodeColumns:
 
     def _lengthen(self) -> None:
         """Double the capacity in rows."""
-        rows = self._rows = 2 * self._rows
+        rows = self.capacity = 2 * self.capacity
         self._absent_rows = np.broadcast_to(_ABSENT_CELL, rows)
         self._alive_rows = _longer(self._alive_rows, rows)
         self._unschedulable_rows = _longer(self._unschedulable_rows, rows)
@@ -372,7 +374,7 @@ class NodeColumns:
         """Add the columns of new resources; rows stay contiguous for the kernels."""
         width = len(self.resources)
         for name in ("_allocatable_rows", "_requested_rows"):
-            wide = np.zeros((self._rows, width), dtype=np.int64)
+            wide = np.zeros((self.capacity, width), dtype=np.int64)
             narrow = getattr(self, name)
             wide[:, : narrow.shape[1]] = narrow
             setattr(self, name, wide)
@@ -438,7 +440,7 @@ class SlotColumns:
         n_slots = self._nodes.n_slots
         column = self._columns.get(key)
         if column is None or len(column) < n_slots:
-            longer: I64Array = np.full(2 * max(n_slots, 8), self._fill, dtype=np.int64)
+            longer: I64Array = np.full(self._nodes.capacity, self._fill, dtype=np.int64)
             if column is not None:
                 longer[: len(column)] = column
             column = self._columns[key] = longer
@@ -499,9 +501,8 @@ class NodeTree:
 
     def names(self) -> list[str]:
         """Return all names, round-robin over zones."""
-        lists = [list(names) for names in self._names_of.values()]
-        longest = max(map(len, lists), default=0)
-        return [names[i] for i in range(longest) for names in lists if i < len(names)]
+        turns = zip_longest(*self._names_of.values())
+        return [name for turn in turns for name in turn if name is not None]
 
 
 # Interning: each distinct value gets a small integer.
@@ -597,6 +598,6 @@ class Journal:
     def _drop_old(self) -> int:
         """Keep the newest half; return the index of the next entry."""
         kept = self._kept
-        self._entries[:kept] = self._entries[-kept:].copy()
+        self._entries[:kept] = self._entries[kept:]
         self._base = self.version - kept
         return kept

@@ -10,7 +10,7 @@ the first preemption.
 from __future__ import annotations
 
 from typing import Any, Protocol
-from weakref import ref
+from weakref import WeakSet
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class RankedPods:
         self._nodes = nodes
         self._pods_on = pods_on
         self._budgets = budgets
-        self._borrowers: list[ref[Borrower]] = []
+        self._borrowers: WeakSet[Borrower] = WeakSet()
         self._writing_count = 0
         self._start_over()
 
@@ -135,8 +135,7 @@ class RankedPods:
         if self._budgets.version != self._budgets_version:
             self._drop_budgets()
             self.written[:] = STALE
-        if len(changed):
-            self.written[changed] = STALE
+        self.written[changed] = STALE
         self._pods_version = nodes.pods_journal.version
 
     def write(self, slots: I32Array) -> None:
@@ -151,15 +150,11 @@ class RankedPods:
 
     def lend(self, borrower: Borrower) -> None:
         """Register a reader of `pods`; it is notified before the list changes."""
-        # Usually no reader is left: the result of a search is dropped before the next one.
-        self._borrowers = [there for there in self._borrowers if there() is not None]
-        self._borrowers.append(ref(borrower))
+        self._borrowers.add(borrower)
 
     def _call_in(self) -> None:
-        for there in self._borrowers:
-            borrower = there()
-            if borrower is not None:
-                borrower.settle()
+        for borrower in self._borrowers:
+            borrower.settle()
         self._borrowers.clear()
 
     # ---------------------------------------------------------------- writing

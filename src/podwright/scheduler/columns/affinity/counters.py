@@ -36,6 +36,7 @@ class WeightedTerms(NamedTuple):
     weights: I64Array
 
 
+_NO_COUNTS: I64Array = np.zeros(0, dtype=np.int64)
 NO_WEIGHTED_TERMS = WeightedTerms(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
 
 
@@ -62,7 +63,7 @@ class Counter:
 
     __slots__ = (
         "_attach", "_carriers", "_carriers_version", "_cells", "_counts", "_has_terms",
-        "_numbering", "_placed", "_placed_version", "_rows", "_term_weights", "_topology",
+        "_numbering", "_placed", "_placed_version", "_term_weights", "_topology",
         "_topology_version", "cost_bytes", "domains", "is_attached", "key", "matchers",
         "of_live", "terms",
     )  # fmt: skip
@@ -94,9 +95,7 @@ class Counter:
         self._numbering: int | None = None
         self._placed_version = self._carriers_version = 0
         self._term_weights: dict[int, int] | None = None
-        self._rows: I64Array = np.zeros(0, dtype=np.int64)
-        self._counts: I64Array = self._rows
-        self._cells = self._rows.data
+        self._set_counts(_NO_COUNTS)
 
     def current(self) -> I64Array:
         """Return the counts: (n_domains,) int64, to read and not to keep."""
@@ -113,8 +112,7 @@ class Counter:
     def drop(self) -> None:
         """Give the memory back."""
         self.recount()
-        self._rows = self._counts = np.zeros(0, dtype=np.int64)
-        self._cells = self._rows.data
+        self._set_counts(_NO_COUNTS)
         self._term_weights = None
 
     def _look_at_nodes(self) -> None:
@@ -176,24 +174,18 @@ class Counter:
 
     def _make_room(self) -> None:
         """Add new, empty domains."""
-        n = self.domains.n_domains
-        if n > len(self._rows):
-            longer: I64Array = np.zeros(2 * n, dtype=np.int64)
-            longer[: len(self._rows)] = self._rows
-            self._rows = longer
-            self._cells = longer.data
-        self._counts = self._rows[:n]
+        counts: I64Array = np.zeros(self.domains.n_domains, dtype=np.int64)
+        counts[: len(self._counts)] = self._counts
+        self._set_counts(counts)
+
+    def _set_counts(self, counts: I64Array) -> None:
+        self._counts = counts
+        self._cells = counts.data
 
     def _recount(self) -> None:
         domains = self.domains
-        n = domains.n_domains
-        if n <= len(self._rows):
-            self._rows.fill(0)
-        else:
-            self._rows = np.zeros(n + 8, dtype=np.int64)
-            self._cells = self._rows.data
-        self._counts = self._rows[:n]
-        counts, of_live = self._counts, self.of_live
+        counts: I64Array = np.zeros(domains.n_domains, dtype=np.int64)
+        of_live = self.of_live
         for matcher, weight in self.matchers:
             self._placed.count_into(
                 counts, domains.counting, matcher.class_ids(), weight, of_live=of_live
@@ -201,6 +193,7 @@ class Counter:
         if self._has_terms:
             ids, weights = self.terms
             self._carriers.count_into(counts, domains.counting, ids, weights, of_live=of_live)
+        self._set_counts(counts)
         self._numbering = domains.numbering
         self._placed_version = self._placed.version
         self._carriers_version = self._carriers.version
@@ -234,7 +227,7 @@ class PlacementLog:
         Per group, how many pods are there.
     """
 
-    __slots__ = ("_amounts", "_compact_at", "_entries", "_first", "base", "entries", "groups",
+    __slots__ = ("_compact_at", "_entries", "_first", "base", "entries", "groups",
                  "totals", "version")  # fmt: skip
 
     def __init__(self) -> None:
@@ -244,8 +237,6 @@ class PlacementLog:
         self._entries: I32Array = np.empty(0, dtype=np.int32)
         self._first: I64Array = np.zeros(1, dtype=np.int64)
         self._compact_at = _LEAST_COMPACTED
-        # Of `count_into`: zeros between two calls.
-        self._amounts: I64Array = np.empty(0, dtype=np.int64)
 
     @property
     def used_count(self) -> int:
@@ -306,16 +297,13 @@ class PlacementLog:
         of_live : bool
             True leaves out terminating pods.
         """
-        if len(self._amounts) < len(self.totals):
-            self._amounts = np.zeros(2 * len(self.totals), dtype=np.int64)
-        amounts = self._amounts
+        amounts: I64Array = np.zeros(len(self.totals), dtype=np.int64)
         amounts[groups] = weights
         placements.count_ordered(
             self._entries, self._first, groups, amounts, domains, of_live, counts
         )
         entries, of_groups = self._recorded
         placements.count_recorded(entries, of_groups, amounts, domains, of_live, counts)
-        amounts[groups] = 0
 
     def with_pods(self, groups: I32Array) -> I32Array:
         """Return those of `groups` that have pods: int32, in the same order."""

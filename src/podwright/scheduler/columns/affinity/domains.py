@@ -183,9 +183,7 @@ class Domains:
         """Handle changed slots one by one; False if all nodes must be numbered again."""
         nodes = self._nodes
         known = changed[changed < self.n_slots]
-        if len(known) and (
-            4 * len(known) > nodes.n_slots + 64 or not self._are_as_numbered(np.unique(known))
-        ):
+        if len(known) and (4 * len(known) > nodes.n_slots + 64 or not self._are_as_numbered(known)):
             return False
         fresh = range(self.n_slots, nodes.n_slots)
         if not fresh:
@@ -196,7 +194,7 @@ class Domains:
         """Return whether the slots `rows` still have their domains."""
         rule, nodes = self.rule, self._nodes
         ids = self._value_ids(rows)
-        counted = rule.counted(nodes, rows) & (ids >= 0)
+        counted = rule.counted(nodes, rows)
         readable = rule.readable(nodes, rows)
         # Values that are not in the table yet, and absent ones, select its last entry, -1.
         table = self._domain_of_value

@@ -142,8 +142,7 @@ class LabelClasses:
         by_value = self._of_key(requirement.key)
         match requirement.operator:
             case "In" | "NotIn":
-                # A value may be named twice.
-                return [by_value[v] for v in dict.fromkeys(requirement.values) if v in by_value]
+                return [by_value[v] for v in requirement.values if v in by_value]
             case "Exists" | "DoesNotExist":
                 return list(by_value.values())
             case "Gt" | "Lt":
@@ -250,9 +249,8 @@ class SelectorFile(Generic[T]):
                 for place in ((namespace, value), (None, value), (namespace, None), (None, None)):
                     if place in indexed:
                         found.extend(indexed[place])
-        if self._loose:
-            found.extend(self._loose.get((namespace, None), ()))
-            found.extend(self._loose.get((None, None), ()))
+        found.extend(self._loose.get((namespace, None), ()))
+        found.extend(self._loose.get((None, None), ()))
         return found
 
     def _places(
@@ -268,7 +266,7 @@ class SelectorFile(Generic[T]):
             filed = self._by_label.setdefault(demand.key, {})
             # Without values (Exists, Gt, Lt) any value of the key may match.
             if demand.operator == "In":
-                values = dict.fromkeys(demand.values)
+                values = demand.values
         for namespace in _filed_under(namespaces):
             for value in values:
                 yield filed, (namespace, value)
@@ -289,7 +287,7 @@ def _breadth(requirement: Requirement) -> int:
     return len(requirement.values) if requirement.operator == "In" else maxsize
 
 
-def _filed_under(namespaces: frozenset[str] | None) -> list[str] | tuple[None]:
+def _filed_under(namespaces: frozenset[str] | None) -> frozenset[str] | tuple[None]:
     if namespaces is None or len(namespaces) > _MOST_NAMESPACES:
         return (None,)
-    return sorted(namespaces)
+    return namespaces

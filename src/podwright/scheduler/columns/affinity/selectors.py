@@ -256,8 +256,7 @@ class SelectorCounters:
             [each.is_terminating for each in placed],
         )
         for each in placed:
-            if each.keys.term_ids:
-                self._count_terms(each, 1)
+            self._count_terms(each, 1)
             if self._absent_count:
                 self._notice(each.keys.class_id, each.slot)
 

@@ -153,7 +153,7 @@ def test_nodes_get_new_slots_when_many_have_gone():
     versions = [journal.version for journal in journals]
     cluster.delete(node("one more"))
     assert cluster.numbering == 1
-    assert cluster.storage.version > version, "results per slot that read storage are outdated"
+    assert cluster.storage.version == version + 1, "results per slot that read storage are outdated"
     assert cluster.live_names() == ("last",)
     assert cluster.nodes.n_slots == 1
     assert list(cluster.pods) == ["default/q", "default/r"]
@@ -184,6 +184,17 @@ def test_sums_of_huge_requests_wrap_around_as_in_go():
         cluster.delete(one)
     assert cluster.nodes.requested[0].tolist() == [0] * len(cluster.nodes.resources)
     assert cluster.nodes.non_zero_requested[0].tolist() == [0, 0]
+
+
+def test_a_pod_is_placed_with_the_keys_that_are_given():
+    cluster = cluster_of(node("n"))
+    first = pod("p", labels={"index": "0"})
+    cluster.keys_of(first)
+    one = with_fields(first, "metadata", labels={"index": "1"})
+    keys = cluster.keys_of(one)
+    assert cluster.keys_of(one) is not keys, "nothing is kept for a label of one pod"
+    assert cluster.place(one, 0, keys=keys).keys is keys
+    assert cluster.pods["default/p"].keys is keys
 
 
 @pytest.mark.parametrize(

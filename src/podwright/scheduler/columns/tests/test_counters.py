@@ -243,6 +243,13 @@ def test_a_counter_is_updated_by_its_weight_and_not_rebuilt_for_each_pod(of_live
     assert counter.current() is before
 
 
+def test_counters_of_the_same_pods_share_what_finds_them():
+    cluster = Cluster()
+    ((matcher, _),) = counter_of(cluster).matchers
+    for other in (counter_of(cluster, weight=2), counter_of(cluster, of_live=True)):
+        assert [each for each, _ in other.matchers] == [matcher]
+
+
 def test_pods_on_nodes_without_the_label_are_in_no_domain_that_comes_later():
     cluster = Cluster()
     cluster.put(node("bare"))
@@ -563,9 +570,9 @@ def test_only_the_first_and_the_last_carrier_of_a_term_change_the_version_of_the
 def test_renewed_selectors_are_of_another_generation():
     # What was given out before, such as the keys of pods, may not be used any more.
     cluster = Cluster()
-    generation = cluster.selectors.generation
+    assert cluster.selectors.generation == 0
     cluster.selectors.renew()
-    assert cluster.selectors.generation > generation
+    assert cluster.selectors.generation == 1
 
 
 def test_the_labels_that_terms_select_are_those_of_the_cluster():
@@ -689,6 +696,37 @@ def test_a_read_follows_few_changes_and_counts_again_after_many(
     assert len(calls) == passes
     assert by_zone(cluster, counter) == {"x": 3 * (count + 3)}
     assert len(calls) == passes, "nothing has changed"
+
+
+def test_a_counter_of_pods_follows_however_many_terms_they_have():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    counter = counter_of(cluster, weight=3)
+    before = counter.current()
+    terms = [{"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": app}}} for app in "bcd"]
+    spec = {
+        "nodeName": "n1",
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
+    }
+    for number in range(60):
+        metadata = {"name": f"p{number}", "namespace": "default", "labels": {"app": "a"}}
+        cluster.put(decode_pod({"metadata": metadata, "spec": spec}))
+    assert by_zone(cluster, counter) == {"x": 180}
+    assert counter.current() is before, "not counted again"
+
+
+def test_a_counter_of_terms_follows_however_many_pods_have_none():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(pod("shy", "n1", app="b", away_from="a"))
+    terms = cluster.selectors.terms_matching(FACTORS, "default", {"app": "a"}, {})[ZONE]
+    counter = cluster.selectors.counter(DomainRule.of_key(ZONE), (), terms)
+    before = counter.current()
+    for number in range(100):
+        cluster.put(pod(f"p{number}", "n1"))
+    cluster.put(pod("second", "n1", app="b", away_from="a"))
+    assert by_zone(cluster, counter) == {"x": 6}
+    assert counter.current() is before, "not counted again"
 
 
 FACTORS = dict.fromkeys(TermKind, 3)

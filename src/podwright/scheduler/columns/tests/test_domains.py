@@ -277,15 +277,17 @@ def test_new_nodes_leave_the_numbers_of_domains_while_counted_ones_are_first(
     assert domains.numbering == before + renumbered
 
 
-def test_many_new_nodes_are_numbered_with_all_others() -> None:
+@pytest.mark.parametrize(("count", "renumbered"), [(256, 0), (257, 1)])
+def test_many_new_nodes_are_numbered_with_all_others(count: int, renumbered: int) -> None:
     case, cluster = CASES["the label"], Cluster()
     domains = domains_of(case, cluster)
     cluster.put(node(0, PLACES[0]))
     check(domains, case, cluster)
-    for number in range(1, 300):
+    before = domains.numbering
+    for number in range(1, count + 1):
         cluster.put(make_node(f"n{number}", labels={ZONE: f"z{number % 40}"}))
     check(domains, case, cluster)
-    assert domains.n_domains == 41
+    assert (domains.n_domains, domains.numbering) == (41, before + renumbered)
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def test_columns_keep_their_content_when_they_grow(count):
     assert nodes.alive.all()
     values = nodes.label_values.values
     assert [values[i] for i in nodes.label_ids("zone")] == [f"z{i}" for i in range(count)]
-    assert (nodes.label_ids("rack") == ABSENT).all()
+    assert nodes.label_ids("rack").tolist() == [ABSENT] * count
     taints = [nodes.taint_sets.values[i][0].key for i in nodes.taint_set_ids]
     assert taints == [f"{i}" for i in range(count)]
     features = [nodes.feature_sets.values[i] for i in nodes.feature_set_ids]
@@ -475,11 +475,21 @@ def test_a_journal_keeps_the_newest_entries():
     for slot in range(3_000):
         journal.record(slot)
     assert slots_since(journal, journal.version - 1_500) == [*range(1_500, 3_000)]
+    version = journal.version
     journal.forget()
-    assert journal.since(journal.version - 1) is None
+    assert journal.version == version + 1
+    assert journal.since(version) is None
     assert slots_since(journal, journal.version) == []
     journal.record(3)
     assert slots_since(journal, journal.version - 1) == [3]
+
+
+def test_there_is_room_for_the_nodes_and_at_most_for_twice_as_many():
+    nodes = Cluster().nodes
+    least = nodes.capacity
+    for number in range(5 * least):
+        nodes.put(make_node(f"n{number}"))
+        assert nodes.n_slots <= nodes.capacity <= max(least, 2 * nodes.n_slots)
 
 
 def test_columns_by_key_grow_with_the_nodes():

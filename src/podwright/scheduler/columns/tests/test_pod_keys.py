@@ -1,6 +1,7 @@
 """Pods with equal requests share their keys, however they were created."""
 
 import gc
+from sys import getrefcount
 
 import msgspec
 import pytest
@@ -205,6 +206,22 @@ def test_nothing_is_kept_for_a_pod_with_a_label_that_no_other_has():
     assert found.requests is like.requests
     assert found.class_id != like.class_id
     assert not [each for each in gc.get_referrers(found) if isinstance(each, tuple | dict)]
+
+
+@pytest.mark.parametrize(
+    ("status", "is_kept"),
+    [
+        pytest.param({"phase": "Running", "podIP": "10.0.0.1"}, False, id="a status"),
+        pytest.param(running(), True, id="one with resources that count"),
+    ],
+)
+def test_only_a_status_that_is_compared_is_kept_and_no_document(status, is_kept):
+    keys, first = cache(), pod(status=status)
+    before = getrefcount(first.raw), getrefcount(first.status)
+    keys.of(first)
+    after = getrefcount(first.raw), getrefcount(first.status)
+    grown = [now > then for now, then in zip(after, before, strict=True)]
+    assert grown == [False, is_kept]
 
 
 def test_the_oldest_pods_of_many_are_dropped_together(monkeypatch):

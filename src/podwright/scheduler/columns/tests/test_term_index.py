@@ -84,6 +84,26 @@ def test_the_index_finds_what_a_comparison_finds(count: int) -> None:
         } == expected
 
 
+@pytest.mark.parametrize("count", [2, 40])
+def test_terms_are_found_in_the_order_of_their_numbers(count: int) -> None:
+    index = TermIndex()
+    for number in range(count):
+        # Filed by other labels in turn, the label that a pod has first coming second.
+        key = ("second", "first")[number % 2]
+        term = AffinityTerm(
+            kind=TermKind.PREFERRED,
+            topology_key="zone",
+            selector=Selector((Requirement(key, "In", ("a",)),)),
+            namespaces=frozenset({"x"}),
+            namespace_selector=NOTHING,
+            weight=number + 1,
+        )
+        index.carrier_counts[index.id_of(term)] = 1
+    found = index.matching(FACTORS, "x", {"first": "a", "second": "a"}, {})["zone"]
+    assert found.ids.tolist() == [*range(count)]
+    assert found.weights.tolist() == [*range(1, count + 1)]
+
+
 @pytest.mark.parametrize("count", [1, 40])
 def test_terms_without_a_requirement_are_those_of_every_pod(count: int) -> None:
     index = TermIndex()

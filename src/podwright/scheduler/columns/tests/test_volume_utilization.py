@@ -113,6 +113,12 @@ POOL = capacity("k", "local", {ZONE: "a"}, capacity="50Gi")
             id="a pool of unknown capacity is full",
         ),
         pytest.param(
+            [REPORTS, capacity("k", "local", {ZONE: "a"}, maximumVolumeSize="50Gi")],
+            [claim("c", "0")],
+            [[None] * 3, [100, 100, None]],
+            id="also for a claim of no bytes",
+        ),
+        pytest.param(
             [POOL], [claim("c")], [[None] * 3, [None] * 3], id="a driver that does not report"
         ),
         pytest.param(

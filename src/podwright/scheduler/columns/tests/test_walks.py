@@ -147,13 +147,16 @@ def test_a_walk_leaves_what_is_there(seed: int, monkeypatch: pytest.MonkeyPatch)
 def test_so_many_labels_without_a_pod_are_kept(
     placed_count: int, class_count: int, most_idle: int
 ) -> None:
-    cluster = Cluster()
-    cluster.put(node("n"))
+    watched, late = Cluster(), Cluster()
     made = [pod("p", "n", app=f"a{number}") for number in range(class_count)]
-    for number in range(placed_count):
-        cluster.place(made[number % class_count], 0, f"default/p{number}")
+    for cluster in (watched, late):
+        cluster.put(node("n"))
+        for number in range(placed_count):
+            cluster.place(made[number % class_count], 0, f"default/p{number}")
     for number in range(most_idle):
-        cluster.selectors.class_of("default", {"of": str(number)})
-        assert not cluster.selectors.is_crowded
-    cluster.selectors.class_of("default", {"one": "more"})
-    assert cluster.selectors.is_crowded
+        for cluster in (watched, late):
+            cluster.selectors.class_of("default", {"of": str(number)})
+        assert not watched.selectors.is_crowded
+    assert not late.selectors.is_crowded, "nor if it is seldom looked at"
+    watched.selectors.class_of("default", {"one": "more"})
+    assert watched.selectors.is_crowded

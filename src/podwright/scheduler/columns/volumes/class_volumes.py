@@ -155,8 +155,7 @@ class ClassVolumes:
         lane.add(_size(volume), list(map(self._nodes.label_values.id_of, values)), number)
 
     def _remove_from_group(self, volume: PersistentVolume) -> None:
-        properties = _properties_of(volume)
-        group = self._groups[properties]
+        group = self._groups[_properties_of(volume)]
         selector = required_affinity(volume)
         single = _single_label(selector)
         if single is None:
@@ -170,8 +169,6 @@ class ClassVolumes:
             lane.remove(_size(volume), len(values))
             if not lane.sizes:
                 del group.by_label[key]
-        if not group.by_label and not group.by_selector:
-            del self._groups[properties]
 
     # ---------------------------------------------------------------- reading
 
@@ -272,7 +269,7 @@ class Matches:
             block = np.full((len(self._rows), depth), none, dtype=np.int64)
             block[self._reach(selector), : len(ranks)] = ranks[:depth]
             blocks.append(block)
-        ranks_of_row = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+        ranks_of_row = np.concatenate(blocks, axis=1)
         # The rank `none` selects the last entry.
         candidates = np.append(numbers, NO_VOLUME)
         if not taken:

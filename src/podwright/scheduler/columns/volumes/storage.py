@@ -506,9 +506,9 @@ class CSINodeColumns:
         if row is not None:
             for driver, limit in row.limits.items():
                 self._limits.of(driver)[slot] = limit
-            for plugin in sorted(row.migrated):
+            for plugin in row.migrated:
                 self._migrated.of(plugin)[slot] = 1
-            for driver in sorted(row.drivers):
+            for driver in row.drivers:
                 self._installed.of(driver)[slot] = 1
             self._written[slot] = row
 

@@ -27,7 +27,6 @@ from podwright.scheduler.columns.volumes.csi_migration import (
 )
 
 K = TypeVar("K")
-V = TypeVar("V")
 
 _Held: TypeAlias = dict[CSIVolume, None]
 """A set in order of insertion."""
@@ -88,8 +87,7 @@ class VolumeUse:
         """
         namespace = pod.metadata.namespace
         flipped: list[str] = []
-        uses = claim_uses(pod)
-        for name, is_ephemeral in uses:
+        for name, is_ephemeral in claim_uses(pod):
             key = f"{namespace}/{name}"
             slots = self._slots_of_claim.setdefault(key, Counter())
             _add(slots, slot, sign)
@@ -102,13 +100,12 @@ class VolumeUse:
                     flipped.append(key)
         for use in disk_uses(pod):
             self._count_disk(use, slot, sign)
-        if uses or inline_volumes(pod):
-            pods = self._pods.setdefault(slot, {})
-            if sign > 0:
-                pods[pod.key] = pod
-            else:
-                pods.pop(pod.key, None)
-            self._touched.add(slot)
+        pods = self._pods.setdefault(slot, {})
+        if sign > 0:
+            pods[pod.key] = pod
+        else:
+            pods.pop(pod.key, None)
+        self._touched.add(slot)
         return flipped
 
     def _count_disk(self, use: DiskUse, slot: int, sign: int) -> None:
@@ -171,7 +168,7 @@ class VolumeUse:
     def _catch_up(self) -> None:
         if not self._touched:
             return
-        for slot in sorted(self._touched):
+        for slot in self._touched:
             self._recount(slot)
         self._touched.clear()
 
@@ -183,7 +180,7 @@ class VolumeUse:
                 del self._holders[volume]
         for volume in held:
             self._holders.setdefault(volume, set()).add(slot)
-        _keep(self._held, slot, held)
+        self._held[slot] = held
         counts = Counter(volume.driver for volume in held)
         for volume in self._storage.attached_to(self._nodes.names[slot]):
             if volume not in held:
@@ -192,7 +189,7 @@ class VolumeUse:
             self._attached.of(driver)[slot] = 0
         for driver, number in counts.items():
             self._attached.of(driver)[slot] = number
-        _keep(self._counted, slot, counts)
+        self._counted[slot] = counts
 
     def _held_by_pods(self, slot: int) -> _Held:
         held: _Held = {}
@@ -240,14 +237,6 @@ def _add(counter: Counter[K], key: K, sign: int) -> int:
     else:
         del counter[key]
     return left
-
-
-def _keep(where: dict[int, V], slot: int, value: V) -> None:
-    """Store a non-empty value, so that the dictionaries contain only slots with volumes."""
-    if value:
-        where[slot] = value
-    else:
-        where.pop(slot, None)
 
 
 # The volumes of a pod that scheduling reads: claims, exclusive disks, cloud disks.
