@@ -14,6 +14,7 @@ from podwright.apimachinery.objects import (
     REGION,
     ZONE,
     Node,
+    NodeSelector,
     NodeSelectorTerm,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -290,6 +291,9 @@ def _lacks(
             for reason, requested, free, has in _amounts(requests, cluster, slot, status)
             for resource in [reason.removeprefix(_INSUFFICIENT)]
         }
+        index = cluster.nodes.resources["pods"]
+        has, most = cluster.nodes.requested[slot, index], cluster.nodes.allocatable[slot, index]
+        short["Too many pods"] = short["Insufficient pods"] = f"pods: it has {has} of {most}"
         return [short.get(reason, reason) for reason in status.reasons]
     details_of = _DETAILS.get(status.plugin)
     details = [] if details_of is None else list(details_of(pod, node, gates, cluster))
@@ -329,8 +333,29 @@ def _unmatched_labels(pod: Pod, node: Node, _gates: Gates, _cluster: Cluster) ->
     labels = node.metadata.labels
     for key, value in pod.spec.node_selector.items():
         if labels.get(key) != value:
-            has = f"it has {key}={labels[key]}" if key in labels else "it has none"
-            yield f"label {key}={value} ({has})"
+            yield f"label {key}={value} ({_has(labels, key)})"
+    required = pod.spec.node_affinity.required
+    if required is not None and not node_selector(required).matches(node.name, labels):
+        yield " or ".join(_unmatched(term, node) for term in required.node_selector_terms)
+
+
+def _unmatched(term: NodeSelectorTerm, node: Node) -> str:
+    """Return the expressions of a term that do not hold, and what the node has there."""
+    labels, fields = node.metadata.labels, {"metadata.name": node.name}
+    parts = []
+    for each in term.match_expressions:
+        alone = NodeSelectorTerm(match_expressions=(each,))
+        if not node_selector(NodeSelector((alone,))).matches(node.name, labels):
+            parts.append(f"label {_term_text(alone)} ({_has(labels, each.key)})")
+    for each in term.match_fields:
+        alone = NodeSelectorTerm(match_fields=(each,))
+        if not node_selector(NodeSelector((alone,))).matches(node.name, labels):
+            parts.append(f"field {_term_text(alone)} ({_has(fields, each.key)})")
+    return " and ".join(parts) or "a term with an expression"
+
+
+def _has(labels: Mapping[str, str], key: str) -> str:
+    return f"it has {key}={labels[key]}" if key in labels else "it has none"
 
 
 def _cordoned(_pod: Pod, _node: Node, _gates: Gates, _cluster: Cluster) -> Iterator[str]:
@@ -412,7 +437,13 @@ def exclusive_claims(pod: Pod, cluster: Cluster) -> Iterator[str]:
     """Yield the claims of a pod that only one pod may use."""
     for claim in _claims(pod, cluster):
         if READ_WRITE_ONCE_POD in claim.spec.access_modes:
-            yield f"claim {claim.key} has access mode {READ_WRITE_ONCE_POD} and is in use"
+            users = (
+                f" by pod {placed.pod.key}"
+                for placed in cluster.pods.values()
+                if claim.name in claim_names(placed.pod) and placed.pod.namespace == pod.namespace
+            )
+            user = next(users, "")
+            yield f"claim {claim.key} has access mode {READ_WRITE_ONCE_POD} and is in use{user}"
 
 
 def _claims(pod: Pod, cluster: Cluster) -> Iterator[PersistentVolumeClaim]:
@@ -455,5 +486,6 @@ def _term_text(term: NodeSelectorTerm) -> str:
     for each in (*term.match_expressions, *term.match_fields):
         values = ", ".join(each.values)
         is_one = each.operator == "In" and len(each.values) == 1
-        parts.append(f"{each.key}={values}" if is_one else f"{each.key} {each.operator} [{values}]")
+        others = f" {each.operator} [{values}]" if values else f" {each.operator}"
+        parts.append(f"{each.key}={values}" if is_one else each.key + others)
     return " and ".join(parts)

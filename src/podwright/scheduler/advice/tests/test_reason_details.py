@@ -199,7 +199,8 @@ def test_the_claim_that_only_one_pod_may_use_is_named():
     once = "ReadWriteOncePod"
     objects = [make_node("n"), using_claim(), other, claim("pv-1", once), volume()]
     ((_, details),) = groups_of(*objects)
-    assert details == [(f"claim shop/data has access mode {once} and is in use", 1)]
+    text = f"claim shop/data has access mode {once} and is in use by pod shop/other"
+    assert details == [(text, 1)]
 
 
 def test_claims_that_several_pods_may_use_are_not_in_use():
@@ -220,6 +221,47 @@ def test_the_nearest_nodes_have_the_same_text():
     )
     (near,) = scheduler.nearest_nodes(scheduler.explain("shop/db"))
     assert near.lacks == (f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a",)
+
+
+AMD, NEW = ({"key": "arch", "operator": "In", "values": ["amd64"]},
+            {"key": "age", "operator": "Lt", "values": ["3"]})  # fmt: skip
+NAMED = {"key": "metadata.name", "operator": "In", "values": ["m"]}
+
+
+@pytest.mark.parametrize(
+    ("terms", "expected"),
+    [
+        pytest.param([{"matchExpressions": [AMD, NEW]}],
+                     "label arch=amd64 (it has arch=arm64) and label age Lt [3] (it has none)",
+                     id="both do not hold"),
+        pytest.param([{"matchExpressions": [AMD, {"key": "arch", "operator": "Exists"}]}],
+                     "label arch=amd64 (it has arch=arm64)", id="one holds"),
+        pytest.param([{"matchFields": [NAMED]}], "field metadata.name=m (it has metadata.name=n)",
+                     id="a field"),
+        pytest.param([{"matchExpressions": [AMD]}, {}, {"matchExpressions": [
+                         {"key": "arch", "operator": "DoesNotExist"}], "matchFields": [NAMED]}],
+                     "label arch=amd64 (it has arch=arm64) or a term with an expression or "
+                     "label arch DoesNotExist (it has arch=arm64) and "
+                     "field metadata.name=m (it has metadata.name=n)", id="several terms"),
+    ],
+)  # fmt: skip
+def test_expressions_that_do_not_hold_are_listed_with_what_the_node_has(terms, expected):
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    pod = make_pod("web", spec={"affinity": {"nodeAffinity": required}, "nodeSelector": {"a": "b"}})
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(make_node("n", labels={"arch": "arm64"}), make_node("m", labels={"a": "b"}), pod)
+    lacks = {each.node: each.lacks for each in scheduler.nearest_nodes(scheduler.explain(pod))}
+    assert [text for text in lacks["n"] if text.startswith(("label", "field"))] == [
+        "label a=b (it has none)", expected,
+    ]  # fmt: skip
+
+
+def test_a_full_node_says_how_many_pods_it_has():
+    placed = [make_pod(name, node="n") for name in ("one", "two")]
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(make_node("n", pods=2, cpu="1"), *placed, make_pod("web", cpu="2"))
+    (near,) = scheduler.nearest_nodes(scheduler.explain("default/web"))
+    assert near.lacks == ("pods: it has 2 of 2", "cpu: requests 2, 1 free of 1")
 
 
 def test_the_claims_that_a_node_cannot_attach_are_named():
@@ -260,7 +302,7 @@ def test_a_node_that_an_extender_or_prefilter_leaves_out_has_their_reason():
     near = scheduler.nearest_nodes(explanation)
     assert [(each.node, each.lacks) for each in near] == [
         ("a", ("cpu: requests 2, 1 free of 1",)),
-        ("b", (left_out, "node(s) didn't match Pod's node affinity/selector")),
+        ("b", (left_out, "field metadata.name=a (it has metadata.name=b)")),
     ]
 
 
