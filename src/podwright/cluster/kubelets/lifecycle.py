@@ -378,7 +378,7 @@ class Lifecycle:
         found: list[Exception] = [UserWarning(note) for note in notes] if error is None else [error]
         for problem in found:
             if self._report_failure is None:
-                warnings.warn(str(problem), stacklevel=2)
+                warnings.warn(str(problem), stacklevel=3)
             else:
                 self._report_failure("stages", key, problem)
             actions.append(failure_event(STAGE, key, "" if obj is None else obj.uid, problem))
@@ -387,13 +387,13 @@ class Lifecycle:
     def _due(self, event: StageDue, now_ns: int) -> list[LifecycleAction]:
         kind, key = (event.group, event.object_kind), event.key
         entry = self._entry(kind, key)
-        scheduled = entry.scheduled if entry is not None else None
-        if entry is None or scheduled is None or scheduled.number != event.number:
+        if entry is None or entry.scheduled is None or entry.scheduled.number != event.number:
             return []
+        scheduled = entry.scheduled
         if scheduled.stage == KUBELET and _node_of(entry.obj) not in self._kinds[_NODE].objects:
             # A node that does not exist, or no longer, has no kubelet until it is added.
             self._down.setdefault(_node_of(entry.obj), {})
-        if self._down and (node := _node_of(entry.obj)) in self._down:
+        if (node := _node_of(entry.obj)) in self._down:
             held = self._down[node]
             if held is not None:
                 held[*kind, key] = None

@@ -119,8 +119,7 @@ class Kubelet:
         actions: list[RecordEvent | UpdateObject | DeleteObject] = []
         is_new = is_restored = False
         if record is None or record.uid != pod.uid:
-            if record is not None:
-                self.forget(pod.key)
+            self.forget(pod.key)
             record = self._restore(pod, node, now_ns)
             is_known = "startTime" in (pod.raw.get("status") or {}) or record.running
             is_new, is_restored = True, has_all_statuses(pod.raw)

@@ -164,7 +164,7 @@ class ContainerRecord(msgspec.Struct):
     @property
     def has_succeeded(self) -> bool:
         """Whether its last run ended with exit code 0."""
-        return self.running is None and self.ended is not None and self.ended.exit_code == 0
+        return self.ended is not None and self.ended.exit_code == 0
 
 
 class PodRecord(msgspec.Struct, kw_only=True):
@@ -279,7 +279,7 @@ def record_of(pod: Document, now_ns: int) -> PodRecord:
     record.has_sandbox = (bool(record.pod_ip) or is_running) and not record.is_finished
     known = {
         entry["name"]: entry
-        for field in dict.fromkeys(STATUS_FIELDS.values())
+        for field in STATUS_FIELDS.values()
         for entry in status.get(field) or ()
     }
     containers = containers_of(spec)

@@ -156,9 +156,9 @@ class PodSync:
             return
         for event in found.events:
             self._context.event(*event)
-        for kind, container in self._context.containers:
+        for _, container in self._context.containers:
             known = self._record.containers[container["name"]]
-            if kind != "ephemeral" and known.name in found.restarts and known.running:
+            if known.name in found.restarts and known.running:
                 known.must_restart = True
                 message = f"Container {known.name} resize requires restart"
                 self._stop(known, container, self._grace_ns, message)
@@ -495,8 +495,7 @@ class PodSync:
         """End the pod: stop what still runs, such as sidecars."""
         record = self._record
         for known in record.containers.values():
-            if known.running is None:
-                known.waiting = None
+            known.waiting = None
         if not record.running:
             record.is_finished = True
             return

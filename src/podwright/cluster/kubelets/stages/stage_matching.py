@@ -253,7 +253,7 @@ def _query_test(query: ValueQuery, requirements: Sequence[Requirement]) -> _Test
 def _membership_test(query: ValueQuery, known: Collection[str]) -> _Test:
     def test(document: Document, now_ns: int) -> _Outcome:
         for value in query.values(document, now_ns):
-            if value is not None and text_of(value) in known:
+            if text_of(value) in known:
                 return (True,)
         return (False,)
 

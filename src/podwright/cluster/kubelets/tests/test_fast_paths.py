@@ -284,6 +284,19 @@ def test_nearly_all_pods_are_quick():
     assert (running.status.phase, ended.status.phase) == ("Running", "Succeeded")
 
 
+@pytest.mark.parametrize("parts", [{}, {"status": None}, {"status": {}}, {"spec": None}])
+def test_a_pod_without_a_status_or_a_spec_was_not_started(parts):
+    given = a_pod()
+    pod = msgspec.structs.replace(given, raw=given.raw | parts)
+    context = StageContext(NOW, Addresses())
+    quick = [
+        stage.name
+        for stage in default_stages()
+        if stage.fast_path is not None and stage.fast_path(pod, context) is not None
+    ]
+    assert quick == ([] if "spec" in parts else ["pod-ready"])
+
+
 def test_a_stage_that_is_given_other_steps_is_not_quick_any_more():
     ready = next(stage for stage in default_stages() if stage.name == "pod-ready")
     assert ready.fast_path is not None

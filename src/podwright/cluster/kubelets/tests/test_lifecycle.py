@@ -672,8 +672,9 @@ def test_a_stage_that_is_not_valid_or_has_notes_is_reported_where_failures_are(s
     assert type(problem) is (InputError if "statusTemplate" in spec["next"] else UserWarning)
     silent = Lifecycle(stages=(), objects_of=lambda _: ())
     if "next" in spec and "delete" in spec["next"]:
-        with pytest.warns(UserWarning, match=text):
+        with pytest.warns(UserWarning, match=text) as caught:
             silent.handle_change(change_of(2, STAGE, "s", None, stage), NOW)
+        assert [warning.filename for warning in caught] == [__file__]
     else:
         with pytest.raises(InputError, match=text):
             silent.handle_change(change_of(2, STAGE, "s", None, stage), NOW)

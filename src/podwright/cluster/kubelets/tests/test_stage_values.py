@@ -40,6 +40,7 @@ from podwright.cluster.kubelets.stages.stage import (
 )
 from podwright.cluster.kubelets.stages.stage_objects import StageObjects
 from podwright.cluster.kubelets.stages.stage_play import scope_of
+from podwright.cluster.kubelets.templates.go_values import is_equal
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_node, a_pod, at
 from podwright.testing import make_node, make_pod
 
@@ -502,3 +503,24 @@ def test_an_exit_code_is_a_number_below_256(text, code):
     with pytest.raises(ValueError, match="must be a number below 256") as error:
         read_exit_code(annotations)
     assert str(error.value).startswith(f'{EXIT_CODE}: invalid exit code "{text}": ')
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1, "b": 2}, True),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 3}, False),
+        ({"a": 1, "b": 2}, {"a": 2, "b": 2}, False),
+        ({"a": 1}, {"a": 1, "b": None}, False),
+        ({}, {}, True),
+        ([1, 2], [1, 3], False),
+        ([1, 2], [1], False),
+        ([1, [2]], [1, [2]], True),
+        (1, 1.0, False),
+        (1, True, False),
+        ("1", 1, False),
+        (None, None, True),
+    ],
+)
+def test_values_are_equal_with_their_types(left, right, same):
+    assert is_equal(left, right) is is_equal(right, left) is same

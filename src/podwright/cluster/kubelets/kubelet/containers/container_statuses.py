@@ -105,7 +105,7 @@ def _status(
         )
     status["started"] = run is not None and run.is_started
     if run is not None or ended is not None:
-        resources = record.allocated.get(known.name) or container.get("resources") or {}
+        resources = record.allocated.get(known.name) or {}
         if resources.get("requests"):
             status["allocatedResources"] = resources["requests"]
         if "claims" in resources:

@@ -100,9 +100,10 @@ def _return(shell: ShellState, name: str, arguments: list[str]) -> int:
 def _status(shell: ShellState, name: str, arguments: list[str]) -> int:
     if not arguments:
         return shell.status
-    if len(arguments) > 1 or not arguments[0].isdecimal() or len(arguments[0]) > 9:
+    status = " ".join(arguments)
+    if not status.isdecimal() or len(status) > 9:
         raise _refuse(name, arguments)
-    return int(arguments[0]) & 255
+    return int(status) & 255
 
 
 def _break(shell: ShellState, name: str, arguments: list[str]) -> int:
@@ -617,7 +618,7 @@ def formatted(template: str, arguments: Sequence[str]) -> str:
     if "%" in _CONVERSION.sub("", template):
         raise NotSimulatedError(f"the printf format {template!r}")
     rounds = max(-(-len(arguments) // count), 1) if count else 1
-    padded = [*arguments, *[None] * (rounds * count - len(arguments))]
+    padded = [*arguments, *[None] * count]
     found = ""
     for index in range(rounds):
         rest = iter(padded[index * count : (index + 1) * count])

@@ -508,7 +508,6 @@ class _Parser:
         if self._looking_at("$("):
             self._at += 2
             body = self._list()
-            self._skip_lines()
             if not self._looking_at(")"):
                 raise self._error()
             self._at += 1

@@ -169,6 +169,23 @@ def test_the_hosts_of_a_pod(spec, end):
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "written", "message"),
+    [
+        (None, "/dev/termination-log", "why"),
+        ("", "/dev/termination-log", "why"),
+        ("/tmp/end", "/tmp/end", "why"),
+        (None, "/tmp/end", ""),
+    ],
+)
+def test_the_message_of_an_end_is_in_the_file_of_the_spec(path, written, message):
+    driver = KubeletDriver()
+    main = container("main", f"printf why > {written}; exit 1", terminationMessagePath=path)
+    driver.put(pod_of(main, **NEVER))
+    driver.run(1)
+    assert driver.state()["terminated"].get("message", "") == message
+
+
 def test_files_outside_of_volumes_are_removed_as_others():
     """What else is in their directory is not known."""
     script = "mkdir /var/tmp/d; touch /var/tmp/f /var/tmp/d/a; rm /var/tmp/f; rm -r /var/tmp/d"

@@ -3,7 +3,10 @@
 import pytest
 
 from podwright.apimachinery.schema import decode
+from podwright.cluster.kubelets.kubelet.containers.container_programs import CommandRun
+from podwright.cluster.kubelets.kubelet.containers.probes import start_hook
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import container, pod_of, run_of
+from podwright.cluster.kubelets.tests.lifecycle_driver import NOW
 
 NEVER = {"restartPolicy": "Never"}
 
@@ -48,6 +51,30 @@ def test_a_hook_is_not_executed_before_a_restart_without_a_grace_period(grace_se
     assert driver.container()["restartCount"] == 0
     driver.run(ends)
     assert driver.container()["restartCount"] == 1
+
+
+@pytest.mark.parametrize("names", [("main", "slow"), ("slow", "main")])
+def test_a_container_runs_after_its_hook_beside_others(names):
+    hook = {"lifecycle": {"postStart": {"sleep": {"seconds": 4}}}}
+    containers = [container(each) | (hook if each == "slow" else {}) for each in names]
+    driver = run_of(pod_of(*containers), 3.9)
+    assert "running" not in driver.state("slow")
+    assert ("running" in driver.state("main")) is (names[0] == "main")
+    driver.run(4)
+    assert ["running" in driver.state(each) for each in names] == [True, True]
+
+
+def test_the_error_of_a_hook_has_its_command_and_its_output():
+    hook = {"postStart": {"exec": {"command": ["sh", "-c", "echo no; exit 3"]}}}
+    run = CommandRun(0, 3, "no\n", reads_files=False)
+    pod = pod_of(container(lifecycle=hook)).raw
+    found = start_hook("postStart", container(lifecycle=hook), pod, lambda _: run, NOW)
+    assert (found.ends_ns, found.error) == (
+        NOW,
+        'Exec lifecycle hook ([sh -c echo no; exit 3]) for Container "main" in Pod '
+        "\"web_default(uid-web)\" failed - error: command 'sh -c echo no; exit 3' exited with 3: , "
+        'message: "no\\n"',
+    )
 
 
 def test_a_failed_pre_stop_hook_is_reported():

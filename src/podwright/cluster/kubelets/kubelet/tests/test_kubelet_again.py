@@ -135,6 +135,17 @@ def test_a_variable_has_the_value_of_its_source(env, code):
 
 
 @pytest.mark.parametrize(
+    ("kind", "text"), [("configMapKeyRef", "configmap"), ("secretKeyRef", "secret")]
+)
+def test_a_reference_without_a_name_is_one_to_an_object_without_a_name(kind, text):
+    main = container("main", env=[{"name": "A", "valueFrom": {kind: {"key": "k"}}}])
+    driver = run_of(pod_of(main), 1)
+    assert driver.state() == {
+        "waiting": {"reason": "CreateContainerConfigError", "message": f'{text} "" not found'}
+    }
+
+
+@pytest.mark.parametrize(
     ("env", "is_known"),
     [
         pytest.param({"name": "X", "value": "$(UNKNOWN)"}, False, id="refers to it"),
@@ -231,6 +242,21 @@ def test_a_container_without_an_image_has_an_empty_one_in_its_status():
     assert driver.container()["image"] == driver.container()["imageID"] == ""
     assert driver.state()["waiting"]["reason"] == "InvalidImageName"
     assert container_names([{"name": "a"}, {"name": "b", "image": "x"}]) == (("a", ""), ("b", "x"))
+
+
+def test_a_container_without_an_image_that_ran_before_a_restart_runs_on():
+    status = {"name": "main", "state": {"running": {"startedAt": at(-5)}}, "ready": True}
+    pod = pod_with_status(
+        pod_of({"name": "main"}),
+        {
+            "phase": "Running",
+            "podIP": "10.1.0.1",
+            "startTime": at(-9),
+            "containerStatuses": [status],
+        },
+    )
+    driver = run_of(pod, 1)
+    assert driver.state() == {"running": {"startedAt": at(-5)}}
 
 
 def test_a_pod_without_containers_stops_no_kubelet():

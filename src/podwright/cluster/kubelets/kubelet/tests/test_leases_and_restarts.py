@@ -98,6 +98,15 @@ def test_extended_resources_of_the_capacity_are_allocatable(capacity, allocatabl
     assert [each.patch for each in requests] == statuses
 
 
+def test_extended_resources_are_listed_by_name():
+    names = [f"x.io/{letter}" for letter in "gcaebdf"]
+    node = a_node(status={"capacity": dict.fromkeys(names, "1"), "allocatable": {}})
+    (request,) = NodeLeases(Objects()).renew(node, NOW).requests
+    assert isinstance(request, PatchObject)
+    assert isinstance(request.patch, dict)
+    assert list(request.patch["status"]["allocatable"]) == sorted(names)
+
+
 def test_what_was_advertised_follows_the_capacity():
     leases = NodeLeases(Objects())
 

@@ -1,5 +1,8 @@
 """Resizes of running pods on simulated kubelets."""
 
+import pytest
+
+from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     NEVER,
     KubeletDriver,
@@ -49,7 +52,7 @@ def test_a_resize_that_does_not_fit_is_deferred():
     (note,) = [each for each in driver.notes if "ResizeDeferred" in each]
     summary = '{"containers":[{"name":"main","resources":{"requests":{"cpu":"3"}}}],"generation":2,'
     assert note == f'Warning ResizeDeferred: Pod resize OutOfcpu: {summary}"error":"{message}"}}'
-    driver.run(40)
+    driver.run(30)
     assert driver.container()["allocatedResources"] == {"cpu": "3"}
     names = [entry["type"] for entry in driver.status()["conditions"]]
     assert "PodResizePending" not in names
@@ -80,10 +83,17 @@ def test_a_resize_ends_the_back_off_of_a_container_that_does_not_run():
     assert not any("resize requires restart" in note for note in driver.notes)
 
 
-def test_a_resize_policy_restarts_the_container():
+@pytest.mark.parametrize("restart_policy", ["Always", "OnFailure"])
+def test_a_resize_policy_restarts_the_container(restart_policy):
+    """The container ends with 0, which by itself restarts none on failure."""
     policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
-    driver = run_of(pod_of(container(resources={"requests": {"cpu": "1"}}, resizePolicy=policy)))
-    driver.put(resized(driver, "3", resizePolicy=policy))
+    requests = {"requests": {"cpu": "1"}}
+    pod = pod_of(container(resources=requests, resizePolicy=policy), restartPolicy=restart_policy)
+    driver = run_of(pod)
+    larger = resized(driver, "3", resizePolicy=policy)
+    driver.put(
+        decode(larger.raw | {"spec": larger.raw["spec"] | {"restartPolicy": restart_policy}})
+    )
     driver.run(1)
     assert driver.container()["restartCount"] == 1
     assert "Normal Killing: Container main resize requires restart" in driver.notes

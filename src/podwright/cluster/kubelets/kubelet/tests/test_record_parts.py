@@ -154,6 +154,16 @@ def test_a_pod_that_ended_has_no_sandbox(status, finished, sandbox):
     assert set(states(found).values()) == {""}
 
 
+def test_what_a_pod_without_fields_leaves_of_its_record():
+    nulls = {"metadata": {"uid": None}, "spec": None, "status": None}
+    pods: list[Any] = [{"metadata": {}}, nulls]
+    for pod in pods:
+        found = record_of(pod, NOW)
+        assert (found.uid, found.node, found.start_ns, found.pod_ip) == ("", "", NOW, "")
+        assert (found.is_finished, found.has_sandbox, found.is_initialized) == (False,) * 3
+        assert (found.containers, found.allocated) == ({}, {})
+
+
 def test_all_statuses_are_there():
     of = {"name": "x"}
     whole = {

@@ -14,7 +14,8 @@ from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts, refusal, 
         "echo a\\n", "printf", "printf -v x a", "[ a = a", "test a b", "ls . /",
         "touch", "rm", "cp a", "cp a b c", "mv a", "hostname x", "seq", "seq a", "seq 1 2 3 4",
         "seq 1 0 5", "seq 1 2000000", "tail -n 1 x", "tail -f", "tail", "tail -f x", "trap",
-        "exit a", "exit -1", "exit 1 2", "break 0", "break a", "break 1 2",
+        "seq 1 a", "seq a 1", "seq 1 a 2", "seq 1 2 a", "exit a", "exit -1", "exit 1 2", "break 0",
+        "break a", "break 1 2",
     ],
 )  # fmt: skip
 def test_a_use_of_a_command_that_is_not_simulated_is_named(use):
@@ -64,6 +65,10 @@ def test_a_use_of_a_command_that_is_not_simulated_is_named(use):
         ("true || cat <<E\n$(nope)\nE\n", 'command "nope"'),
         ("echo $((echo a); echo b)", "$( with a subshell at its start"),
         ("\n)", "the syntax at line 2 of the script: ')'"),
+        ("((echo a); echo b)", "the syntax at line 1 of the script: '((echo a); echo b)'"),
+        ("export é=1", 'an assignment to "é"'),
+        ("export 1a=1", 'an assignment to "1a"'),
+        ("read é <<E\na\nE", 'an assignment to "é"'),
     ],
 )
 def test_what_depends_on_more_than_is_known_is_not_simulated(script, text):
@@ -82,6 +87,10 @@ def test_patterns_and_open_brackets_of_bash_are_not_simulated(use):
         ("touch f; cp f none/x; echo $?; [ -e none/x ]; echo $?", "", "1\n1\n"),
         ("[ -s /data ]; echo $?", "", "0\n"),
         ("[[ a == a ]]; echo $?", "bash", "0\n"),
+        ("set -o pipefail; true | true; echo $?", "bash", "0\n"),
+        ("set -o pipefail; (exit 3) | (exit 4) | true; echo $?", "bash", "4\n"),
+        ("(exit 3) | (exit 4) | true; echo $?", "bash", "0\n"),
+        ("set -o pipefail; set +o pipefail; false | true; echo $?", "bash", "0\n"),
         ("cd none; echo $?", "bash", "1\n"),
         ("cd none; echo $?", "busybox", "1\n"),
         ("[ a == a ]; echo $?", "bash", "0\n"),
