@@ -124,8 +124,7 @@ class Kubelet:
             is_known = "startTime" in (pod.raw.get("status") or {}) or record.running
             is_new, is_restored = True, has_all_statuses(pod.raw)
             if is_known or record.is_finished:
-                if not record.is_finished:
-                    node.add_use(pod)
+                node.add_use(pod)
             elif "deletionTimestamp" not in pod.raw["metadata"]:
                 rejection = node.admit(pod)
                 if rejection is not None:

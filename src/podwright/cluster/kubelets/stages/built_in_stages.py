@@ -362,7 +362,7 @@ def _exit_patch(document: Document, context: StageContext) -> Any:
     """Return the patch for a pod whose containers exit: its end, a restart, or a backoff."""
     metadata, spec = document["metadata"], document.get("spec") or {}
     exit_code = read_exit_code(metadata.get("annotations") or {})
-    policy = spec.get("restartPolicy") or "Always"
+    policy = spec.get("restartPolicy")
     if policy == "Never" or (policy == "OnFailure" and not exit_code):
         return exit_patch(_running_statuses(document), exit_code, context.now)
     statuses = []

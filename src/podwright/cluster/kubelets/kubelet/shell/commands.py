@@ -613,7 +613,7 @@ def formatted(template: str, arguments: Sequence[str]) -> str:
     NotSimulatedError
         A conversion or an escape that not all implementations have.
     """
-    template = _ESCAPE.sub(_escaped, template) if "\\" in template else template
+    template = _ESCAPE.sub(_escaped, template)
     count = sum(found[1] != "%" for found in _CONVERSION.finditer(template))
     if "%" in _CONVERSION.sub("", template):
         raise NotSimulatedError(f"the printf format {template!r}")

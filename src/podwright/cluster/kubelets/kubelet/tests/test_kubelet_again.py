@@ -92,6 +92,18 @@ def test_a_kubelet_that_reads_no_objects_starts_containers_without_their_values(
     assert result.pod.raw["status"]["phase"] == "Succeeded"
 
 
+@pytest.mark.parametrize("at_s", [0.5, 60])
+def test_what_is_not_simulated_is_not_reported_again_after_a_restart(at_s):
+    """If the script has met it before."""
+    driver = run_of(pod_of(container("main", "sleep 1; cat /etc/none; sleep 9"), **NEVER), at_s)
+    other = KubeletDriver()
+    other.heap.advance(NOW + int(at_s * SECOND))
+    other.put(driver.objects["default/web"])
+    other.run(90)
+    notes = [sum("NotSimulated" in note for note in each.notes) for each in (driver, other)]
+    assert notes == ([1, 0] if at_s == 60 else [0, 1])
+
+
 def environment_of(*env: dict[str, Any], **parts: Any) -> tuple[Any, list[str]]:
     """Return how a container ends that compares A with a, and the events of its pod."""
     driver = KubeletDriver()
