@@ -20,13 +20,19 @@ Upstream: pkg/scheduler/framework/plugins/interpodaffinity/{filtering,scoring}.g
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
-from podwright.apimachinery.objects import Node, Pod, PodAffinityTerm, label_selector
+from podwright.apimachinery.objects import (
+    NamespacedName,
+    Node,
+    Pod,
+    PodAffinityTerm,
+    label_selector,
+)
 from podwright.scheduler.columns import (
     NO_TERMS,
     NO_WEIGHTED_TERMS,
@@ -164,32 +170,34 @@ class _FilterState:
             ):
                 yield term.topology_key
 
-    def details(self, node: NodeView) -> Iterator[str]:
+    def details(self, node: NodeView, away: _KeepingAway) -> Iterator[str]:
         """Yield the labels and pods that a node lacks, and the pods that keep the pod away."""
         for key, counter in self.affinity.items():
             if key not in node.labels:
                 yield f"label {key} (it has none)"
             elif not self.is_first and not counter.current()[counter.domains.reading[node.slot]]:
                 yield f"a pod in {key}={node.labels[key]} that matches the pod's affinity"
-        for key, pods in self.anti_pods:
-            beside = self._beside(self.anti[key], node)
-            found = [
-                placed
-                for placed in beside
-                if pods.matches(placed.pod.metadata.namespace, placed.pod.metadata.labels)
-            ]
-            yield from _in_words(found, key, node, "matches the pod's anti-affinity")
-        for key, counter in self.of_placed.items():
-            beside = self._beside(counter, node)
-            found = [placed for placed in beside if key in self._keys_against(placed)]
-            yield from _in_words(found, key, node, "has anti-affinity that matches the pod")
+        for what in (_MATCHES, _MEANS):
+            for key in dict.fromkeys([*(key for key, _ in self.anti_pods), *self.of_placed]):
+                names = away.get((what, key, node.labels.get(key, "")), ())
+                if names:
+                    others = f" (as do {len(names) - 1} more)" if len(names) > 1 else ""
+                    yield f"pod {names[0]} in {key}={node.labels[key]} {what}{others}"
 
-    def _beside(self, counter: Counter, node: NodeView) -> Iterator[PlacedPod]:
-        """Yield the pods in the domain of a node, if any is counted there."""
-        domain = counter.domains.reading[node.slot]
-        if domain >= 0 and counter.current()[domain]:
-            for slot in np.flatnonzero(counter.domains.counting == domain):
-                yield from self.cluster.pods_on[slot].values()
+    def keeping_away(self) -> _KeepingAway:
+        """Return the placed pods that keep the pod away."""
+        found: _KeepingAway = {}
+        for name, placed in self.cluster.pods.items():
+            namespace, labels = placed.pod.metadata.namespace, placed.pod.metadata.labels
+            reasons = [
+                (_MATCHES, key) for key, pods in self.anti_pods if pods.matches(namespace, labels)
+            ]
+            reasons += [(_MEANS, key) for key in self._keys_against(placed)]
+            of_node = NodeView(self.cluster, placed.slot).labels if reasons else _NO_LABELS
+            for what, key in dict.fromkeys(reasons):
+                if key in of_node:
+                    found.setdefault((what, key, of_node[key]), []).append(name)
+        return found
 
     def _change(self, rule: int, topology_key: str, slot: int, sign: int) -> None:
         value = int(self.cluster.nodes.label_ids(topology_key)[slot])
@@ -262,6 +270,11 @@ class _ScoreState:
 _FILTER: StateKey[_FilterState] = StateKey(
     "PreFilterInterPodAffinity", "error reading {} from cycleState: not found"
 )
+_MATCHES: Final = "matches the pod's anti-affinity"
+_MEANS: Final = "has anti-affinity that matches the pod"
+_KeepingAway: TypeAlias = dict[tuple[str, str, str], list[NamespacedName]]
+"""Pods by the reason, topology key and domain."""
+_AWAY: StateKey[_KeepingAway] = StateKey("InterPodAffinity/away")
 _FILTERING: Final = {TermKind.REQUIRED_ANTI: 1}
 """The terms of placed pods that reject nodes, as `SelectorCounters.terms_matching` takes them."""
 
@@ -408,7 +421,11 @@ class InterPodAffinity(Plugin):
 
     def rejection_details(self, cycle: Cycle, node: NodeView) -> list[str]:
         """Return the labels and pods that a node lacks, and the pods that keep the pod away."""
-        return list(cycle.read(_FILTER).details(node))
+        state, away = cycle.read(_FILTER), cycle.find(_AWAY)
+        if away is None:
+            away = state.keeping_away()
+            cycle.write(_AWAY, away)
+        return list(state.details(node, away))
 
     def filter_groups(self, cycle: Cycle) -> FilterGroups | None:
         """Return nodes that have the counted pods in the same of their domains as groups."""
@@ -498,13 +515,6 @@ class _ScoredGroups(CountedGroups, ScoreGroups):
         filled = spread_kernels.filled_groups(sizes, rows)
         term_kernels.normalize_between(rows[:filled], values)
         return values
-
-
-def _in_words(found: list[PlacedPod], key: str, node: NodeView, what: str) -> Iterator[str]:
-    """Yield the first of some pods in a domain with how many others there are."""
-    if found:
-        others = f" (as do {len(found) - 1} more)" if len(found) > 1 else ""
-        yield f"pod {found[0].pod.key} in {key}={node.labels[key]} {what}{others}"
 
 
 def _terms_matching(cycle: Cycle, factors: Mapping[TermKind, int]) -> dict[str, WeightedTerms]:
