@@ -99,7 +99,11 @@ def find_advice(
             return Advice(remedies=result.remedies, limits=classes)
         first = _claims_limit(explanation.pod, unusable, trial, result.failed)
         return Advice(limits=(first, *classes))
-    limits = (*_custom_limits(explanation, custom_plugins, result), *_extender_limit(result))
+    limits = (
+        *_custom_limits(explanation, custom_plugins, result),
+        *_extender_limit(result),
+        *_preemption_limit(result, len(explanation.node_names)),
+    )
     return Advice(remedies=result.remedies, limits=limits)
 
 
@@ -178,6 +182,16 @@ def _extender_limit(result: SearchResult) -> Iterator[str]:
             f"{count} change{'s' * (count != 1)} could not be tried, because an extender would have"
             " to be called again, and a recorded run has only the replies to its own calls:"
             f" {_texts(result.untried)}"
+        )
+
+
+def _preemption_limit(result: SearchResult, node_count: int) -> Iterator[str]:
+    if result.without_dry_run:
+        count = result.without_dry_run
+        changes = "1 change was" if count == 1 else f"{count} changes were"
+        yield (
+            f"{changes} not tried together with a higher priority, because each trial looks for"
+            f" pods to evict on {node_count} nodes"
         )
 
 

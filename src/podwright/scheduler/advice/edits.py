@@ -110,6 +110,8 @@ class Change(NamedTuple):
         Other objects that are deleted.
     bypassed : frozenset of int
         The extenders whose filters accept all nodes.
+    evicts : bool
+        Whether the pod may evict others; if not, trials need no preemption.
     """
 
     pod: Pod
@@ -117,6 +119,7 @@ class Change(NamedTuple):
     delete: tuple[Pod, ...] = ()
     drop: tuple[Object, ...] = ()
     bypassed: frozenset[int] = frozenset()
+    evicts: bool = True
 
     def affects_others(self, before: Pod) -> bool:
         """Return whether the pods ahead in the queue may be scheduled differently."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -33,6 +33,8 @@ _MOST_REMEDIES = 8
 _MOST_TRIALS = 150
 _MOST_RESCHEDULED = 6_000
 """So many pods ahead in the queue are scheduled again at most, for all trials together."""
+_MOST_DRY_NODES = 15_000
+"""Preemption is tried in vain on so many nodes at most, for all trials together."""
 _MOST_PER_GROUP = 10
 _MOST_ALTERNATIVES = 4
 _MOST_NODES_OF_A_REASON = 30
@@ -46,6 +48,7 @@ _MOST_PODS_EACH = 8
 _MOST_PRIORITY = 1_000_000_000
 """The highest value of a PriorityClass that is not a system's."""
 
+_PRIORITY: Final = ("priority",)
 _Keys: TypeAlias = frozenset[tuple[Hashable, ...]]
 
 
@@ -168,11 +171,14 @@ class SearchResult(NamedTuple):
         The plans that were tried and do not make the pod fit.
     untried : tuple of Plan
         The plans whose trials need a reply that is not known.
+    without_dry_run : int
+        How many changes with a higher priority were not tried, for their effort.
     """
 
     remedies: tuple[Remedy, ...] = ()
     failed: tuple[Plan, ...] = ()
     untried: tuple[Plan, ...] = ()
+    without_dry_run: int = 0
 
 
 class _Found(NamedTuple):
@@ -221,6 +227,8 @@ class Search:
         self._classes = classes
         self._custom_plugins = custom_plugins
         self._trials_left = _MOST_TRIALS
+        self._dry_runs_left = max(_MOST_DRY_NODES // max(len(cluster.live_slots()), 1), 2)
+        self._without_dry_run = 0
         ahead = max(trial.pods_ahead, 1)
         self._confirmations_left = max(_MOST_RESCHEDULED // ahead, 4)
         self._found: list[tuple[_Keys, list[_Found]]] = []
@@ -240,6 +248,7 @@ class Search:
             remedies=tuple(_remedy(found) for _, found in self._found[:_MOST_REMEDIES]),
             failed=tuple(self._failed),
             untried=tuple(self._untried),
+            without_dry_run=self._without_dry_run,
         )
 
     def _apply(self, plan: Plan) -> Change:
@@ -311,13 +320,16 @@ class Search:
         if self._preempts():
             return
         others = {placed.pod.priority for placed in self._cluster.pods.values()}
+        raised: dict[int, PriorityClass | None] = {}
         for other in sorted(value for value in others if pod.priority <= value < _MOST_PRIORITY):
             classes = [each for each in self._classes.values() if each.value > other]
             known = min(classes, key=lambda each: (each.value, each.name), default=None)
             if known is not None and known.value <= _MOST_PRIORITY:
-                yield (pod_edits.raise_priority(known.value, known, self._classes),)
+                raised[known.value] = known
             else:
-                yield (pod_edits.raise_priority(other + 1, None, self._classes),)
+                raised[other + 1] = None
+        for value, known in raised.items():
+            yield (pod_edits.raise_priority(value, known, self._classes),)
 
     def _preempts(self) -> bool:
         """Return whether the pod gets a node by preemption, without any change."""
@@ -351,6 +363,8 @@ class Search:
             if any(found <= keys for found, _ in self._found):
                 continue
             if self._removal_count() >= _MOST_REMOVALS and _removes(keys):
+                continue
+            if _PRIORITY in keys and self._is_highest_in_vain(groups[keys]):
                 continue
             self._try_group(keys, groups[keys])
 
@@ -392,6 +406,25 @@ class Search:
         elif is_promising:
             self._promising.append(plans[0])
 
+    def _is_highest_in_vain(self, plans: Sequence[Plan]) -> bool:
+        """Return whether the pod finds no node with the highest priority of some plans.
+
+        It could evict all that a lower priority could, so no other has to be tried; unless the pod
+        needs others near it, which it may evict, or the class does not evict at all.
+        """
+        highest = max(plans, key=lambda plan: self._apply(plan).pod.priority)
+        policy = self._apply(highest).pod.spec.preemption_policy
+        if len(plans) == 1 or self._pod.spec.pod_affinity.required or policy == "Never":
+            return False
+        try:
+            is_in_vain = self._try(highest) is None
+        except UnknownReply:
+            return False
+        if is_in_vain:
+            self._failed.append(highest)
+            self._promising.append(plans[0])
+        return is_in_vain
+
     def _try(self, plan: Plan) -> _Found | None:
         change = self._apply(plan)
         each = next((edit.each for edit in plan if edit.each), ())
@@ -407,9 +440,14 @@ class Search:
     def _outcome(self, change: Change) -> Outcome | None:
         if self._trials_left <= 0:
             return None
-        self._trials_left -= 1
         by_priority = change.pod.priority > self._pod.priority
+        if by_priority and self._dry_runs_left <= 0:
+            self._without_dry_run += 1
+            return None
+        self._trials_left -= 1
+        change = change._replace(evicts=by_priority)
         outcome = self._accepted(self._trial.run(change), by_priority=by_priority)
+        self._dry_runs_left -= by_priority and outcome is None
         if outcome is None or not change.affects_others(self._pod) or not self._trial.pods_ahead:
             return outcome
         if not self._confirmations_left:

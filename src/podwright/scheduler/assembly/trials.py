@@ -53,7 +53,7 @@ class SchedulerTrial:
     def run(self, change: Change) -> Outcome | None:
         """Run one cycle in the state of the explanation; None if the pod does not fit."""
         with self._applied(change):
-            return self._outcome(change.pod)
+            return self._outcome(change.pod, evicts=change.evicts)
 
     def confirm(self, change: Change) -> Outcome | None:
         """Schedule the pods ahead again and run the cycle then; None if the pod does not fit."""
@@ -64,7 +64,7 @@ class SchedulerTrial:
                 scheduler.pending.pop(pod.key, None)
             for _ in scheduler.schedule_before(change.pod.key):
                 pass
-            return self._outcome(change.pod)
+            return self._outcome(change.pod, evicts=change.evicts)
 
     @contextmanager
     def replicas(self, change: Change) -> Iterator[ReplicaTrial]:
@@ -110,12 +110,12 @@ class SchedulerTrial:
         finally:
             before.restore()
 
-    def _outcome(self, pod: Pod) -> Outcome | None:
+    def _outcome(self, pod: Pod, *, evicts: bool = True) -> Outcome | None:
         scheduler = self._scheduler
-        decision = self._decided(pod)
+        decision = self._decided(pod, evicts=evicts)
         if decision.node:
             return advice.Outcome(decision.node, decision.feasible_count)
-        victims = _victims(decision)
+        victims = _victims(decision) if evicts else None
         if victims is None:
             return None
         for victim in victims:
@@ -126,12 +126,12 @@ class SchedulerTrial:
         names = tuple(victim.key for victim in victims)
         return advice.Outcome(decision.node, decision.feasible_count, names)
 
-    def _decided(self, pod: Pod) -> Decision:
+    def _decided(self, pod: Pod, *, evicts: bool = True) -> Decision:
         """Return the decision for a pod; of a gang, after that for all members."""
         scheduler = self._scheduler
         if pod.key not in scheduler.pending:
-            return scheduler.schedule(pod)
-        decisions = scheduler.schedule_together(pod.key)
+            return scheduler.schedule(pod, post_filter=evicts)
+        decisions = scheduler.schedule_together(pod.key, post_filter=evicts)
         return next(each for each in decisions if each.pod.key == pod.key)
 
 

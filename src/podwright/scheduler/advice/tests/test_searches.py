@@ -8,10 +8,11 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import PriorityClass, with_fields
-from podwright.scheduler.advice import Advice, find_advice, node_edits, pod_edits
+from podwright.scheduler.advice import Advice, find_advice, node_edits, pod_edits, remedies
 from podwright.scheduler.advice.advise import (
     _claims_limit,
     _extender_limit,
+    _preemption_limit,
     _texts,
     _without_claims,
 )
@@ -33,6 +34,13 @@ from podwright.scheduler.config import DEFAULT_GATES
 from podwright.testing import make_node, make_pod
 
 # ------------------------------------------------------------------------- scripted searches
+
+
+NEAR_WEB = {
+    "requiredDuringSchedulingIgnoredDuringExecution": [
+        {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "host"}
+    ]
+}
 
 
 class Scripted:
@@ -253,8 +261,73 @@ def test_the_priority_is_raised_just_above_that_of_others(classes, texts):
             PriorityClass(metadata=make_pod(name).metadata, value=value) for name, value in classes
         ],
     )
-    found = [edit.text for (edit,) in made._priorities(made._pod)]
-    assert list(dict.fromkeys(found)) == texts
+    assert [edit.text for (edit,) in made._priorities(made._pod)] == texts
+
+
+def raised(trial):
+    """Return the raised priorities in the order in which they were tried alone."""
+    return [change.pod.priority for change in trial.tried if change.evicts]
+
+
+LEVELS = [placed(f"o{priority}", "n", priority=priority) for priority in (3, 7, 3_000)]
+NEVER = [
+    PriorityClass(metadata=make_pod("a").metadata, value=4),
+    PriorityClass(metadata=make_pod("z").metadata, value=3_001, preemption_policy="Never"),
+]
+
+
+@pytest.mark.parametrize(
+    ("fits_from", "spec", "classes", "expected"),
+    [
+        (9_999, {}, (), [3_001]),
+        (3_001, {}, (), [3_001, 4, 8, 3_001]),
+        (8, {}, (), [3_001, 4, 8]),
+        (4, {}, (), [3_001, 4]),
+        (9_999, {"affinity": {"podAffinity": NEAR_WEB}}, (), [4, 8, 3_001]),
+        (9_999, {}, NEVER, [4, 3_001]),
+    ],
+    ids=["none", "the highest", "the second", "the lowest", "it may evict what it needs",
+         "a class that does not evict"],
+)  # fmt: skip
+def test_the_highest_priority_is_tried_before_all_others(fits_from, spec, classes, expected):
+    def accepts(change):
+        return Outcome("n", 1, ("default/o",)) if change.pod.priority >= fits_from else None
+
+    pod = pending(priority=3, **spec)
+    made, trial = search(accepts, pod, make_node("n", cpu="4"), *LEVELS, classes=classes)
+    plans = list(made._priorities(pod))
+    made._search(plans)
+    assert raised(trial) == expected
+    assert bool(made._found) is (fits_from != 9_999)
+
+
+def test_pods_are_evicted_in_trials_of_a_higher_priority_only():
+    made, trial = search(never, pending(), *tainted(3), placed("o", "n000"))
+    made.run()
+    assert {change.evicts for change in trial.tried} == {False, True}
+    assert all(change.evicts is (change.pod.priority > 0) for change in trial.tried)
+
+
+@pytest.mark.parametrize(("most", "tried"), [(1, 2), (4, 2), (6, 3), (200, 12)])
+def test_preemption_is_tried_in_vain_on_so_many_nodes_at_most(most, tried, monkeypatch):
+    monkeypatch.setattr(remedies, "_MOST_DRY_NODES", most)
+    made, trial = search(never, pending(), *tainted(2), placed("o", "n000"))
+    result = made.run()
+    assert len(raised(trial)) == tried
+    assert result.without_dry_run == 12 - tried
+    limits = list(_preemption_limit(result, 2))
+    assert len(limits) == bool(result.without_dry_run)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(1, "1 change was not tried"), (2, "2 changes were not tried")]
+)
+def test_changes_that_were_not_tried_for_their_effort_are_counted(count, text):
+    (limit,) = _preemption_limit(SearchResult(without_dry_run=count), 5_000)
+    assert limit == (
+        f"{text} together with a higher priority, because each trial looks for pods to evict on "
+        "5000 nodes"
+    )
 
 
 def test_a_pod_that_preempts_needs_no_priority_and_no_removal():

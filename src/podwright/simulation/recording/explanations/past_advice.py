@@ -60,7 +60,7 @@ class _PastTrial:
         try:
             with edited(self._cluster, put=change.put, delete=change.delete, drop=change.drop):
                 self._bypassed = change.bypassed
-                return self._outcome(change.pod)
+                return self._outcome(change.pod, evicts=change.evicts)
         finally:
             self._bypassed = frozenset()
             self._past.runner.restore_search_position(position)
@@ -80,10 +80,12 @@ class _PastTrial:
                 call_extender=self._reply,
             )
 
-    def _outcome(self, pod: Pod) -> Outcome | None:
+    def _outcome(self, pod: Pod, *, evicts: bool) -> Outcome | None:
         decision = self._decide(pod)
         if decision.node:
             return Outcome(decision.node, decision.feasible_count)
+        if not evicts:
+            return None
         past = self._past
         steps = past.runner.post_filter_steps(
             decision, cycle_number=past.number, now_ns=past.entry.now_ns
