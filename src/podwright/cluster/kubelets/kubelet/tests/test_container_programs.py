@@ -8,7 +8,7 @@ import pytest
 from podwright.apimachinery.objects import InputError
 from podwright.cluster.kubelets import read_image_behaviors
 from podwright.cluster.kubelets.kubelet.containers.process import Process, Program
-from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehaviors
+from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehavior, ImageBehaviors
 from podwright.cluster.kubelets.kubelet.shell import Script
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     NEVER,
@@ -410,3 +410,26 @@ def test_what_is_not_simulated_is_noted_again_after_many_other_images():
     assert all(behaviors.is_first(name) for name in names)
     assert not behaviors.is_first(names[-1])
     assert behaviors.is_first(names[0]), "the oldest ones are forgotten"
+
+
+def random_numbers(name: str = "main") -> list[int]:
+    """Return eight random numbers of a container, as a probe and its script print them."""
+    log = {"terminationMessagePolicy": "FallbackToLogsOnError"}
+    command = "echo $RANDOM $RANDOM $RANDOM $RANDOM"
+    probe = {"exec": {"command": ["bash", "-c", f"{command}; exit 1"]}}
+    driver = KubeletDriver(images=[ImageBehavior(image="*", shell="bash")])
+    main = container(name, f"{command}; sleep 1; exit 1", readinessProbe=probe, **log)
+    driver.put(pod_of(main, **NEVER))
+    driver.run(1)
+    (failed,) = [each for each in driver.notes if "probe failed: " in each]
+    message = driver.state(name)["terminated"]["message"]
+    return [int(each) for text in (failed.rpartition(":")[2], message) for each in text.split()]
+
+
+def test_random_numbers_have_15_bits_and_are_those_of_their_container():
+    found = random_numbers()
+    assert len(set(found)) == 8
+    assert all(0 <= each < 1 << 15 for each in found)
+    assert max(found) >= 1 << 13
+    assert random_numbers() == found
+    assert set(random_numbers("other")[4:]).isdisjoint(found)

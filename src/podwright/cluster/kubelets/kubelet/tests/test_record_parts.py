@@ -22,6 +22,7 @@ from podwright.cluster.kubelets.kubelet.containers.probes import ProbeResult, co
 from podwright.cluster.kubelets.kubelet.pod_records import (
     ContainerRecord,
     Ended,
+    PodRecord,
     ProbeRecord,
     container_id,
     has_all_statuses,
@@ -162,6 +163,20 @@ def test_what_a_pod_without_fields_leaves_of_its_record():
         assert (found.uid, found.node, found.start_ns, found.pod_ip) == ("", "", NOW, "")
         assert (found.is_finished, found.has_sandbox, found.is_initialized) == (False,) * 3
         assert (found.containers, found.allocated) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        ContainerRecord("main", "app"),
+        ProbeRecord(0, is_success=False),
+        PodRecord(uid="u", node="n", start_ns=0),
+    ],
+    ids=lambda record: type(record).__name__,
+)
+def test_a_new_record_has_counted_nothing_and_waits_for_nothing(record):
+    values = [getattr(record, field) for field in record.__struct_fields__]
+    assert {each for each in values if isinstance(each, int)} == {0}
 
 
 def test_all_statuses_are_there():
