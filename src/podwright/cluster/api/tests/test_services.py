@@ -86,6 +86,7 @@ def test_a_new_service(sent, stored):
             CLUSTER_IP | {"clusterIP": "10.0.0.2", "clusterIPs": ["10.0.0.2"]},
         ),
         (CLUSTER_IP | {"type": "ExternalName"}, CLUSTER_IP, {"type": "ExternalName"}),
+        ({"type": "ExternalName"}, CLUSTER_IP, {"type": "ExternalName"}),
         (
             CLUSTER_IP | {"type": "ExternalName", "clusterIP": "other"},
             CLUSTER_IP,

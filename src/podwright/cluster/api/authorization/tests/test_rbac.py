@@ -218,6 +218,20 @@ def test_the_verb_bind_allows_bindings_of_the_role(policy):
     assert problem(policy, "rolebindings", other) == MissingRole("Group", "g")
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("Role", 'role.rbac.authorization.k8s.io "r" not found'),
+        ("ClusterRole", 'clusterrole.rbac.authorization.k8s.io "r" not found'),
+        ("Group", 'unsupported role reference kind: "Group"'),
+        ("role", 'unsupported role reference kind: "role"'),
+        ("", 'unsupported role reference kind: ""'),
+    ],
+)
+def test_a_role_that_is_missing_is_named_as_its_lister_does(kind, text):
+    assert MissingRole(kind, "r").text == text
+
+
 def test_the_collector_may_change_owners_and_finalizers(policy):
     old = {"metadata": {"name": "r", "finalizers": ["x.io/y"]}, "rules": [DELETE]}
     new = {"metadata": {"name": "r"}, "rules": [DELETE]}

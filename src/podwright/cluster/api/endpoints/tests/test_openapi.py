@@ -111,6 +111,26 @@ def test_every_kind_can_be_validated_by_kubectl():
         assert all({"fieldValidation", "dryRun"} <= names for names in found)
 
 
+@pytest.mark.parametrize(
+    ("api_version", "plural", "text"),
+    [
+        ("v1", "pods", "a Pod"),
+        ("v1", "events", "an Event"),
+        ("networking.k8s.io/v1", "ingresses", "an Ingress"),
+        ("storage.k8s.io/v1", "storageclasses", "a StorageClass"),
+        ("v1", "endpoints", "Endpoints"),
+    ],
+)
+def test_operations_are_described_with_the_article_of_their_kind(api_version, plural, text):
+    paths = document(api_version)["paths"]
+    (listed,) = [path for path in paths if path.endswith(f"/{plural}") and "post" in paths[path]]
+    assert paths[listed]["post"]["description"] == f"create {text}"
+    assert paths[f"{listed}/{{name}}"]["delete"]["description"] == f"delete {text}"
+    kind = text.rpartition(" ")[2]
+    assert paths[listed]["get"]["description"] == f"list or watch objects of kind {kind}"
+    assert paths[listed]["delete"]["description"] == f"delete collection of {kind}"
+
+
 def test_operation_ids_are_unique():
     for api_version in ALL_VERSIONS:
         ids = [

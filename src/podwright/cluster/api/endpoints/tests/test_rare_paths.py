@@ -23,6 +23,7 @@ from podwright.cluster.api.endpoints.tests.test_custom_resources import (
     DEFINITIONS,
     TRAINS,
     define,
+    definition,
     train,
     version,
 )
@@ -368,3 +369,19 @@ def test_a_token_of_another_server_is_no_user(server: Server) -> None:
     assert isinstance(reply, HttpReply)
     assert reply.status == 401
     assert User("a") != User("b")
+
+
+@pytest.mark.parametrize("scope", ["Cluster", "Namespaced"])
+def test_writes_of_namespaced_custom_resources_alone_need_a_namespace(
+    server: Server, scope: str
+) -> None:
+    body = definition(version())
+    body["spec"]["scope"] = scope
+    assert server.reply("POST", DEFINITIONS, body)[0] == 201
+    path, is_found = "/apis/example.com/v1/trains", scope == "Cluster"
+    assert server.reply("GET", path)[0] == 200
+    for method, where, given, code in (
+        ("POST", path, train(), 201), ("GET", f"{path}/t1", None, 200),
+        ("DELETE", f"{path}/t1", None, 200),
+    ):  # fmt: skip
+        assert server.reply(method, where, given)[0] == (code if is_found else 404), method

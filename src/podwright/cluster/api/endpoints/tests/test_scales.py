@@ -291,6 +291,20 @@ def test_writes_of_the_scale_of_a_custom_resource(server: Server) -> None:
         assert (status, found.get("message")) == (code, message)
 
 
+def test_absent_replicas_of_a_custom_resource_are_set_first(server: Server) -> None:
+    """Upstream: pkg/registry/customresource/etcd.go, scaleUpdatedObjectInfo"""
+    define(server, version(schema=LOOSE, subresources={"scale": PATHS}))
+    server.reply("POST", TRAINS, train("t1", line="red"))
+    path = f"{TRAINS}/t1/scale"
+    status, found = server.patch(path, {"metadata": {"labels": {"a": "b"}}})
+    assert (status, found["message"]) == (
+        400, 'the spec replicas field ".spec.cars" cannot be empty'
+    )  # fmt: skip
+    status, found = server.patch(path, {"spec": {"replicas": 2}})
+    assert (status, found["spec"]) == (200, {"replicas": 2})
+    assert server.reply("GET", f"{TRAINS}/t1")[1]["spec"] == {"cars": 2, "line": "red"}
+
+
 POLICIES = "/apis/admissionregistration.k8s.io/v1"
 
 
