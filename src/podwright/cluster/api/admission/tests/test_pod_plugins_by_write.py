@@ -100,6 +100,10 @@ def given(text: str, computed: str) -> str:
             [HIGH], {"priorityClassName": "high"}, True,
             {"priorityClassName": "high", "priority": 10, "preemptionPolicy": "Never"},
         ),
+        (
+            [named("scheduling.k8s.io/v1 PriorityClass", "bare", globalDefault=True)], {},
+            False, {"priorityClassName": "bare", "priority": 0, "preemptionPolicy": LOWER},
+        ),
         # A recorded priority is not that of the default class.
         ([LOW_DEFAULT], {"priority": 0}, True, {"priority": 0, "preemptionPolicy": LOWER}),
         (

@@ -19,6 +19,7 @@ from podwright.cluster.api.endpoints.options import (
     write_options,
 )
 from podwright.cluster.api.endpoints.paths import RequestInfo
+from podwright.cluster.api.endpoints.read import is_whole_list
 from podwright.cluster.api.endpoints.replies.negotiation import (
     MEDIA_TYPES,
     MediaType,
@@ -125,6 +126,25 @@ def test_selectors_and_numbers_of_a_query() -> None:
         assert message(parsed_version, text) == (
             f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {kind}'
         )
+
+
+@pytest.mark.parametrize(
+    ("query", "is_whole"),
+    [
+        ("", True),
+        ("limit=0", True),
+        ("limit=5", False),
+        ("limit=5&resourceVersion=0", True),
+        ("limit=5&resourceVersion=7", False),
+        ("resourceVersion=7", True),
+        ("resourceVersion=0&resourceVersionMatch=NotOlderThan", True),
+        ("resourceVersion=7&resourceVersionMatch=NotOlderThan", True),
+        ("resourceVersion=7&resourceVersionMatch=Exact", False),
+        ("continue=abc", False),
+    ],
+)
+def test_a_list_without_pages_shows_the_current_state(query, is_whole):
+    assert is_whole_list(list_options(request(query), is_watch=False)) is is_whole
 
 
 @pytest.mark.parametrize(

@@ -385,3 +385,15 @@ def test_writes_of_namespaced_custom_resources_alone_need_a_namespace(
         ("DELETE", f"{path}/t1", None, 200),
     ):  # fmt: skip
         assert server.reply(method, where, given)[0] == (code if is_found else 404), method
+
+
+def test_an_applied_object_with_a_uid_is_not_created(server: Server) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "x"}}
+    path = f"{CONFIG_MAPS}/a?fieldManager=me"
+    status, found = server.patch(path, body, "apply-patch+yaml")
+    assert (status, found["message"]) == (
+        409,
+        'Operation cannot be fulfilled on configmaps "a": uid mismatch: the provided object'
+        " specified uid x, and no existing object was found",
+    )
+    assert server.reply("GET", f"{CONFIG_MAPS}/a")[0] == 404

@@ -64,10 +64,11 @@ from podwright.cluster.api.endpoints.replies.shown_patches import (
     shown_merge_patched,
 )
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
-from podwright.cluster.api.endpoints.writes.update import MakeNew, check_no_uid, update_document
+from podwright.cluster.api.endpoints.writes.update import MakeNew, update_document
 from podwright.cluster.api.rejections import (
     Rejection,
     bad_request,
+    conflict,
     invalid,
     unsupported_content_type,
     unsupported_media_type,
@@ -454,7 +455,7 @@ def applied_by(backend: Backend, call: Call, options: WriteOptions) -> MakeNew:
             now_ns=call.now_ns,
         )
         if current is None:
-            check_no_uid(call, configuration)
+            _check_no_uid(call, configuration)
             if call.request.is_restored:
                 found = _with_restored_metadata(found, configuration)
         if decoded.duplicates and options.field_validation == "Strict":
@@ -470,6 +471,22 @@ def applied_by(backend: Backend, call: Call, options: WriteOptions) -> MakeNew:
         return made
 
     return make
+
+
+def _check_no_uid(call: Call, document: Document) -> None:
+    """Reject an object with a uid where none is stored.
+
+    Raises
+    ------
+    Rejection
+        The object has a uid.
+    """
+    metadata = document.get("metadata")
+    sent = metadata.get("uid") if isinstance(metadata, dict) else None
+    if sent:
+        resource = call.resource
+        text = f"uid mismatch: the provided object specified uid {sent}, and no existing object"
+        raise conflict(resource.group, resource.plural, call.info.name, f"{text} was found")
 
 
 _RESTORED: Final = ("creationTimestamp", "generation")

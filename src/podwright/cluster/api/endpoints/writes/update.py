@@ -18,7 +18,6 @@ from podwright.cluster.api.endpoints.writes.create import create_document
 from podwright.cluster.api.endpoints.writes.sent_writes import sent_write
 from podwright.cluster.api.pipeline import executed
 from podwright.cluster.api.preconditions import check_is_version, other_value
-from podwright.cluster.api.rejections import conflict
 from podwright.cluster.api.stages.write import PartOf
 
 MakeNew: TypeAlias = Callable[[Document | None], Document]
@@ -78,7 +77,6 @@ def update_document(
         if uid:
             raise other_value(resource, call.key, "UID", uid, "", is_dry_run=options.is_dry_run)
         fresh = in_namespace(call, make(None))
-        check_no_uid(call, fresh)
         check_is_version((fresh.get("metadata") or {}).get("resourceVersion") or "")
         return create_document(backend, call, fresh, options, tracks_fields=tracks_fields)[0], True
     if uid and uid != current.uid:
@@ -91,19 +89,3 @@ def update_document(
         call, new, current, options, old=old, tracks_fields=tracks_fields, part_of=part_of
     )
     return resource.served(executed(backend, "update", write).object.raw), False
-
-
-def check_no_uid(call: Call, document: Document) -> None:
-    """Reject an object with a uid where none is stored.
-
-    Raises
-    ------
-    Rejection
-        The object has a uid.
-    """
-    metadata = document.get("metadata")
-    sent = metadata.get("uid") if isinstance(metadata, dict) else None
-    if sent:
-        resource = call.resource
-        text = f"uid mismatch: the provided object specified uid {sent}, and no existing object"
-        raise conflict(resource.group, resource.plural, call.info.name, f"{text} was found")
