@@ -174,8 +174,8 @@ def test_the_hosts_of_a_pod(spec, end):
     [
         (None, "/dev/termination-log", "why"),
         ("", "/dev/termination-log", "why"),
-        ("/tmp/end", "/tmp/end", "why"),
-        (None, "/tmp/end", ""),
+        ("/var/tmp/end", "/var/tmp/end", "why"),
+        (None, "/var/tmp/end", ""),
     ],
 )
 def test_the_message_of_an_end_is_in_the_file_of_the_spec(path, written, message):

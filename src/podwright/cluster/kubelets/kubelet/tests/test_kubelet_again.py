@@ -18,7 +18,7 @@ from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     run_of,
 )
 from podwright.cluster.kubelets.pod_statuses import container_names
-from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_pod, at
+from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_node, a_pod, at
 
 HALF = {"requests": {"cpu": "3"}}
 
@@ -232,6 +232,22 @@ def test_an_image_is_pulled_by_its_policy(policy, image, is_pulled):
         assert len(pulled) == (2 if has_begun else 1)
         found.append(has_begun)
     assert tuple(found) == is_pulled
+
+
+@pytest.mark.parametrize("is_node_gone", [False, True])
+def test_the_images_of_a_node_that_is_gone_are_pulled_again(is_node_gone):
+    driver = KubeletDriver()
+    driver.put(a_node("n1"))
+    driver.put(pod_of(container(), name="first"))
+    driver.run(1)
+    if is_node_gone:
+        driver.delete(driver.objects["n1"])
+        driver.put(a_node("n1", metadata={"uid": "another"}))
+    driver.notes.clear()
+    driver.put(pod_of(container(), name="second"))
+    driver.run(2)
+    pulls = [note for note in driver.notes if note.startswith("Normal Pulling")]
+    assert len(pulls) == is_node_gone
 
 
 def test_a_container_that_runs_again_is_not_completed_by_its_former_end():
