@@ -257,7 +257,6 @@ class NodeColumns:
         self.objects = []
         self.slot_of = {}
         self._order = None
-        self._alive_rows[:] = False
         self._requested_rows[:] = 0
         self._non_zero_rows[:] = 0
         self._labeled_counts = {}

@@ -390,9 +390,12 @@ def _single_label(selector: NodeSelector | None) -> tuple[str, tuple[str, ...]] 
     if selector is None:
         return None
     terms = compile_node_selector(selector).terms
-    if len(terms) != 1 or terms[0].errors or len(terms[0].labels.requirements) != 1:
+    if len(terms) != 1:
         return None
-    requirement = terms[0].labels.requirements[0]
+    (term,) = terms
+    if term.errors or len(term.labels.requirements) != 1:
+        return None
+    (requirement,) = term.labels.requirements
     if requirement.operator != "In":
         return None
     return requirement.key, tuple(dict.fromkeys(requirement.values))
