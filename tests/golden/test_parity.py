@@ -10,10 +10,6 @@ from typing import Any
 
 import pytest
 
-from podwright.scheduler.framework.events import ActionType, EventHint, Hint
-from podwright.scheduler.queueing import HintTable
-from podwright.testing.parity import queue
-from podwright.testing.parity.comparison import Comparison
 from podwright.testing.parity.report import (
     FAMILIES as ALL_FAMILIES,
     FamilyReport,
@@ -89,59 +85,6 @@ def test_all_families_are_here() -> None:
         "found/gang",
     }
     assert len(of_1_36) == 43
-
-
-QUANTITIES = {"id": "a", "family": "quantities", "quantities": ["1"], "expect": []}
-
-
-def test_a_case_without_compared_fields_is_a_difference() -> None:
-    reports: dict[str, FamilyReport] = {}
-    check_cases([QUANTITIES | {"quantities": []}], reports)
-    assert [wrong.field for wrong in reports["quantities"].mismatches] == ["nothing was compared"]
-    assert (reports["quantities"].cases, reports["quantities"].agreeing_cases) == (1, 0)
-
-
-def test_a_check_that_raises_is_a_difference_and_the_next_case_is_compared() -> None:
-    reports: dict[str, FamilyReport] = {}
-    whole = QUANTITIES | {"id": "b", "expect": [{"value": "1", "milli": "1000"}]}
-    check_cases([QUANTITIES, whole], reports)
-    (wrong,) = reports["quantities"].mismatches
-    assert (wrong.case, wrong.field) == ("a", "the check failed")
-    assert str(wrong.actual).startswith("ValueError: zip()")
-    assert (reports["quantities"].cases, reports["quantities"].agreeing_cases) == (2, 1)
-
-
-@pytest.mark.parametrize(
-    ("case", "problem"),
-    [
-        ({"id": "a"}, "not a vector"),
-        ({"id": "a", "family": 1}, "not a vector"),
-        ({"id": "a", "family": "hint"}, "unknown family 'hint'; the families are balanced"),
-        ({"id": "a", "family": "taints", "pod": {}}, "a case of taints needs objects, expect"),
-    ],
-)
-def test_what_cannot_be_checked_is_refused(case: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        check_cases([case], {})
-
-
-def test_a_hint_that_raises_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> Hint:
-        raise RuntimeError("broken")
-
-    table = HintTable({"Broken": [EventHint("Node", ActionType.ALL, broken)]})
-    monkeypatch.setattr(queue, "default_hints", lambda _: table)
-    case = next(read("hints"))
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
-    event = {"resource": "Node", "action": "Add", "hints": {"Broken": "Error"}}
-    case |= {"change": {"new": node}, "expect": {"events": [event]}}
-    (result,) = queue.check_hints(case)
-    assert isinstance(result, Comparison)
-    assert result.agrees, result
-    case["expect"] = {"events": [event | {"hints": {"Broken": "Queue"}}]}
-    (result,) = queue.check_hints(case)
-    assert isinstance(result, Comparison)
-    assert not result.agrees
 
 
 def test_families_that_are_not_green_really_disagree() -> None:

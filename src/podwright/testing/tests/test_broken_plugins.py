@@ -10,8 +10,17 @@ import numpy as np
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import PodwrightError
-from podwright.scheduler.framework import CallError, PodBinding, PostFilterResult
+from podwright.apimachinery.objects import ObjectMeta, PodwrightError, ResourceClaim
+from podwright.scheduler.columns.tests.storage_objects import claim, volume
+from podwright.scheduler.framework import (
+    CallError,
+    ClaimUpdate,
+    PodBinding,
+    PodMetadataPatch,
+    PostFilterResult,
+    ResourceClaimWrite,
+    VolumeUpdate,
+)
 from podwright.testing import PluginCheckFailed, check_plugin, make_node, make_pod
 
 OK = pw.Status()
@@ -334,6 +343,16 @@ def binds_itself(self: pw.Plugin, cycle: Any, node_name: str) -> Any:
     return pw.Status.SKIPPED
 
 
+def for_one(answer: Any, other: Any) -> Any:
+    """Return a method that returns `answer` for one pod, and `other` for the others."""
+
+    def method(self: pw.Plugin, given: Any, *arguments: Any) -> Any:
+        name = getattr(given, "pod", given).metadata.name
+        return answer if name == "important" else other
+
+    return method
+
+
 @pytest.mark.parametrize(
     ("members", "expected"),
     [
@@ -390,6 +409,23 @@ def binds_itself(self: pw.Plugin, cycle: Any, node_name: str) -> Any:
             {"post_filter": always(PostFilterResult(status=NO))},
             ["post_filter never nominated a node"],
             id="PostFilter that helps no pod",
+        ),
+        pytest.param(
+            {"permit": for_one((NO, 0), (OK, 0))},
+            [],
+            id="Permit that rejects one pod",
+        ),
+        pytest.param({"pre_enqueue": for_one(NO, OK)}, [], id="a gate for one pod"),
+        pytest.param(
+            {
+                "filter": always(NO),
+                "post_filter": for_one(
+                    PostFilterResult(status=OK, nominated_node="node-0"),
+                    PostFilterResult(status=NO),
+                ),
+            },
+            ["filter never accepted a node; give nodes and pods that it accepts"],
+            id="PostFilter that helps one pod",
         ),
         pytest.param(
             {"reserve": always(OK)},
@@ -484,3 +520,44 @@ def test_bind_plugins_that_call_the_server_are_retried():
 
     assert check_plugin(Binder()).findings == ()
     assert {error is None for error in Binder.errors} == {True, False}
+
+
+VOLUME, CLAIM = volume("v"), claim("c")
+DEVICES = ResourceClaim(metadata=ObjectMeta(name="d", namespace="default"))
+
+
+@pytest.mark.parametrize(
+    ("call", "returned"),
+    [
+        pytest.param(VolumeUpdate(VOLUME), VOLUME, id="a volume"),
+        pytest.param(ClaimUpdate(CLAIM), CLAIM, id="a claim"),
+        pytest.param(ResourceClaimWrite("create", DEVICES), DEVICES, id="a claim of devices"),
+        pytest.param(PodMetadataPatch(labels={"seen": "yes"}), None, id="metadata of the pod"),
+    ],
+)
+def test_calls_of_prebind_are_answered_and_applied(call: Any, returned: Any) -> None:
+    answers: list[Any] = []
+    ended: list[str | None] = []
+
+    class Caller(pw.Plugin):
+        name = "Caller"
+
+        def pre_bind(self, cycle: pw.Cycle, node_name: str) -> Any:
+            """Make the call."""
+            return pw.Pending(calls=(call,))
+
+        def continue_pre_bind(self, cycle: pw.Cycle, node_name: str, progress: Any) -> Any:
+            """Keep the answer."""
+            answers.extend(progress.answers)
+            return OK
+
+        def pod_ended(self, pod: pw.Pod) -> None:
+            """Keep the label."""
+            ended.append(pod.metadata.labels.get("seen"))
+
+    assert check_plugin(Caller()).findings == ()
+    assert answers
+    assert {each.error for each in answers} == {None}
+    assert all(each.obj is returned for each in answers)
+    is_patched = isinstance(call, PodMetadataPatch)
+    assert ("yes" in ended) is is_patched

@@ -12,6 +12,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import ArgumentError, InvalidObject
+from podwright.scheduler.framework import PreFilterResult
 from podwright.scheduler.framework.events import NODE
 from podwright.testing import (
     PluginCheckFailed,
@@ -142,6 +143,13 @@ def test_the_checks_that_apply_and_why_others_do_not(members, more, left_out):
 
 # ---------------------------------------------------------------------------- findings
 
+
+def fails_for_large(self: pw.Plugin, cycle: Any, node: pw.NodeView) -> pw.Status:
+    if node.allocatable["cpu"] > 90_000:
+        raise ValueError("too large")
+    return OK
+
+
 counter = itertools.count()
 PODS = [pod.key for pod in make_candidates()][:5]
 
@@ -194,6 +202,17 @@ class Zones(pw.Plugin):
             id="a score below the range",
         ),
         pytest.param(
+            plugin(score=always(101), scores_in_range=True), "range",
+            [f"pod {PODS[0]}, node node-{index}: score 101" for index in range(5)],
+            id="a score above the range that is declared to be in it",
+        ),
+        pytest.param(
+            plugin(filter=fails_for_large), "answers",
+            [f'after node node-0 changes: it has grown: running "Mine" filter plugin: '
+             f"ValueError: too large (pod {key}, node node-0)" for key in PODS],
+            id="a filter that fails after a change",
+        ),
+        pytest.param(
             plugin(pre_filter=lambda _, __: NO if next(counter) % 2 else OK), "repeatable",
             [f"pod {key}: PreFilter returned first {OK!r}, then {NO!r}" for key in PODS],
             id="PreFilter that alternates",
@@ -238,6 +257,29 @@ def test_a_filter_that_prefilter_skips_is_not_called():
     report = report_of(plugin(pre_filter=always(pw.Status.SKIPPED), filter=always(NO)))
     assert report.findings == ()
     assert report.notes == ("filter never rejected a node; give nodes and pods that it rejects",)
+
+
+def test_a_score_that_prescore_skips_is_not_called():
+    report = report_of(plugin(pre_score=always(pw.Status.SKIPPED), score=always(101)))
+    assert report.findings == ()
+    assert report.notes == ("score gave all nodes the same score, for every pod",)
+
+
+@pytest.mark.parametrize("names", [["node-0"], ["node-0", "node-1", "node-2"], []])
+def test_nodes_that_prefilter_leaves_out_have_no_results(names):
+    class Chosen(pw.Plugin):
+        name = "Chosen"
+
+        def pre_filter(self, cycle: pw.Cycle) -> PreFilterResult:
+            """Leave a few nodes."""
+            return PreFilterResult(frozenset(names))
+
+        def score(self, cycle: pw.Cycle, node: pw.NodeView) -> int:
+            """Score by name."""
+            return by_name(self, cycle, node)
+
+    report = report_of(Chosen())
+    assert (report.findings, report.notes) == ((), ())
 
 
 class WithArgs(pw.Plugin):

@@ -19,11 +19,11 @@ import pytest
 
 from podwright.testing.parity.report import FAMILIES, FamilyReport, check_cases
 
-HERE = Path(__file__).parent
+GOLDEN = Path(__file__).parents[5] / "tests" / "golden"
 FILES = {
     file.name.removesuffix(".jsonl.gz"): file
     for folder in ("vectors", "classic")
-    for file in (HERE / folder).glob("*.jsonl.gz")
+    for file in (GOLDEN / folder).glob("*.jsonl.gz")
 }
 LOOKED_AT = 40
 """The number of cases per family in which fields are searched; the smallest ones are used."""
@@ -38,8 +38,6 @@ TEXTS_OF_ERRORS = {
     "classic_priorities": ("expect.priorities.*.error changed", "expect.total.*.error changed"),
 }
 """Of these errors only the existence is compared."""
-
-pytestmark = pytest.mark.golden
 
 Path_ = tuple[str | int, ...]
 
