@@ -93,6 +93,20 @@ def warnings(server: Any, method: str, path: str, body: Any) -> list[str]:
             id="hosts of probes",
         ),
         pytest.param(
+            {
+                "containers": [
+                    {"name": name, "readinessProbe": {"tcpSocket": {"host": "a"}}} for name in "dc"
+                ]
+            },
+            'probe or lifecycle host (containers "c", "d" use probe or lifecycle host "a")',
+            id="a host of probes of two containers",
+        ),
+        pytest.param(
+            {"containers": [{"name": name, "ports": [{"hostPort": 9}]} for name in "dc"]},
+            'hostPort (containers "d", "c" use hostPort 9)',
+            id="a port of two containers",
+        ),
+        pytest.param(
             {"containers": [container("a", privileged=True), container("b", privileged=True)]},
             'privileged (containers "a", "b" must not set securityContext.privileged=true)',
             id="privileged",

@@ -131,6 +131,12 @@ def test_operations_are_described_with_the_article_of_their_kind(api_version, pl
     assert paths[listed]["delete"]["description"] == f"delete collection of {kind}"
 
 
+@pytest.mark.parametrize("group", ["apps", "batch", "networking.k8s.io"])
+def test_a_group_has_a_document_of_its_versions(group):
+    found = json.loads(get(f"/openapi/v3/apis/{group}").body)
+    assert list(found["paths"]) == [f"/apis/{group}/"]
+
+
 def test_operation_ids_are_unique():
     for api_version in ALL_VERSIONS:
         ids = [

@@ -94,6 +94,7 @@ def test_other_paths_are_no_resources(path):
 
 def test_queries_drop_what_go_drops():
     assert parse_query("a=1&b=%zz&c=x;y&=e&a=2") == {"a": ["1", "2"], "": ["e"]}
+    assert parse_query("%zz=1&%2=&a%3D=2&b=%") == {"a=": ["2"]}
 
 
 @pytest.mark.parametrize(
