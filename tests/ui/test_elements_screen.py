@@ -43,6 +43,8 @@ def test_the_first_minute_ends_with_the_pod_on_a_node(own_demo, page):
     inspector.get_by_text("0/4 nodes are available: 1 node(s) had untolerated taint(s)").wait_for()
     assert "pod=default/training" in page.url
     inspector.get_by_text("Remove taint dedicated=training:NoSchedule").wait_for()
+    closest = inspector.locator("section", has_text="Closest nodes")
+    closest.get_by_text("toleration for taint dedicated=training:NoSchedule").wait_for()
     inspector.get_by_role("button", name="Apply").first.click()
     inspector.get_by_role("status").get_by_text("node-large").wait_for()
     page.locator("pw-nodes .card", has_text="node-large").get_by_role(

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         rejections_of as rejections_of,
     )
     from podwright.simulation.recording.explanations.document import (
+        NEAREST_IN_SUMMARY as NEAREST_IN_SUMMARY,
         explanation_document as explanation_document,
         ordered_candidates as ordered_candidates,
         preemption_of as preemption_of,

@@ -301,13 +301,16 @@ def test_the_views_of_an_attempt(tried):
     assert "rejected" not in summary
     assert list(full["rejected"]) == ["n1"]
     assert [each["node"] for each in full["nearest"]] == ["n1"]
+    assert summary["nearest"] == full["nearest"]
     assert matrix["nodes"] == ["n1"]
     present = explained(tried, "default/q", attempt="now", view="matrix")
     assert present["nodes"] == ["n1", "n2"]
     full = explained(tried, "default/q", attempt="now", view="full")
     assert sorted(full["rejected"]) == ["n1", "n2"]
     assert sorted(each["node"] for each in full["nearest"]) == ["n1", "n2"]
-    assert "rejected" not in explained(tried, "default/q", attempt="now")
+    summary = explained(tried, "default/q", attempt="now")
+    assert "rejected" not in summary
+    assert summary["nearest"] == full["nearest"]
 
 
 def test_the_attempts_of_a_pod_and_the_log_that_has_them(tried):

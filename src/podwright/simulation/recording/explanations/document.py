@@ -37,6 +37,8 @@ from podwright.simulation.recording.explanations.document_structs import (
     StatusDocument,
 )
 
+NEAREST_IN_SUMMARY = 5
+
 
 def explanation_document(view: ExplanationView) -> dict[str, Any]:
     """Return the explanation as a plain document, with all nodes."""
@@ -76,6 +78,7 @@ def typed_explanation(view: ExplanationView, *, has_nodes: bool = True) -> Expla
         preemption=typed_preemption(explanation.decision),
         skipped_scores=sorted(explanation.skipped_scores),
         extenders=[_extender(answers) for answers in explanation.extenders],
+        nearest=list(view.near if has_nodes else view.near[:NEAREST_IN_SUMMARY]),
         **(_of_nodes(view) if has_nodes else {}),
     )
 
@@ -87,7 +90,6 @@ def _of_nodes(view: ExplanationView) -> dict[str, Any]:
         "restricted_to": None if restricted is None else sorted(restricted),
         "totals": dict(explanation.totals.items()),
         "rejected": _statuses(explanation.rejected),
-        "nearest": view.near,
         "filters": [_filter(answer) for answer in explanation.filters],
         "scores": [_scores(scores) for scores in explanation.scores],
     }

@@ -438,7 +438,7 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
         What limits the search for remedies.
     displacement : Displacement, optional
     nearest : list of NearNode
-        The rejecting nodes, the closest first.
+        The rejecting nodes, the closest first; of a summary, five of them.
     preemption : PreemptionDocument, optional
         Null if it was not attempted.
     filters : list of FilterDocument
@@ -468,7 +468,7 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     remedies: list[RemedyDocument]
     advice_limits: list[str]
     displacement: Displacement | None
-    nearest: list[NearNode] | UnsetType = UNSET
+    nearest: list[NearNode]
     preemption: PreemptionDocument | None
     filters: list[FilterDocument] | UnsetType = UNSET
     scores: list[ScoreDocument] | UnsetType = UNSET

@@ -318,7 +318,6 @@ def test_an_explanation_as_a_document_has_all_that_is_known():
         "restrictedTo": ["n1", "n2", "n3", "n4", "n6"],
         "totals": {"n1": 90, "n2": 20, "x": 90},
         "rejected": {"n3": cpu, "n4": busy, "n5": left_out},
-        "nearest": [{"node": "n3", "plugins": ["Fit"], "lacks": ["cpu 1"], "devices": []}],
         "filters": [
             {"plugin": "Fit", "applies": True, "rejected": {"n3": cpu}},
             {"plugin": "Ports", "applies": False, "rejected": {}},
@@ -411,11 +410,19 @@ def test_an_explanation_as_a_document_has_all_that_is_known():
                 "errors": [],
             },
         ],
+        "nearest": [{"node": "n3", "plugins": ["Fit"], "lacks": ["cpu 1"], "devices": []}],
         **of_nodes,
     }
     # A summary has the same without the parts with an entry per node.
     summary = plain(typed_explanation(view, has_nodes=False))
     assert summary == {name: value for name, value in document.items() if name not in of_nodes}
+
+
+def test_a_summary_has_the_five_closest_nodes():
+    near = [NearNode(node=f"n{number}", plugins=(), lacks=()) for number in range(7)]
+    view = ExplanationView(explanation=NONE, reasons=[], advice=Advice(), near=near)
+    assert typed_explanation(view, has_nodes=False).nearest == near[:5]
+    assert typed_explanation(view).nearest == near
 
 
 def test_an_explanation_as_a_document_leaves_out_what_concerns_others():

@@ -25,6 +25,7 @@ from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.scheduler.assembly import UnknownPod, source_of
 from podwright.scheduler.framework import Explanation
 from podwright.simulation.recording import (
+    NEAREST_IN_SUMMARY,
     Attempt,
     DecisionLog,
     ExplanationDocument,
@@ -194,7 +195,7 @@ def _present(cluster: Cluster, pod: NamespacedName, view: View) -> ExplanationVi
     return view_of_pod(
         present,
         pod,
-        nearest_max=0 if view == "summary" else None,
+        nearest_max=NEAREST_IN_SUMMARY if view == "summary" else None,
         present=cluster.store.get,
         seed=setup.seed,
         tie_rule=setup.tie_rule,

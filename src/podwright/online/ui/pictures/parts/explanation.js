@@ -62,6 +62,13 @@ export function reasonsSection({ reasons, nodeCount, feasible, notExamined, notE
   );
 }
 
+/** Returns what each of the closest nodes lacks. */
+export function nearestSection({ node, nearest }) {
+  if (node || !nearest?.length) return null;
+  const rows = nearest.map((each) => [nodeLink(each.node), each.lacks.map((text) => h("div", {}, text))]);
+  return section("Closest nodes", table(["Node", "Lacks"], rows));
+}
+
 function reasonRow(reason, plugin, nodes, nodeCount, details = [], only = plugin && `${plugin}: ${reason}`) {
   const bar = h("span", { class: "bar" });
   bar.style.setProperty("--share", String(nodeCount ? nodes.length / nodeCount : 0));
