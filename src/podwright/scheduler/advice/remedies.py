@@ -34,7 +34,7 @@ _MOST_TRIALS = 150
 _MOST_RESCHEDULED = 6_000
 """So many pods ahead in the queue are scheduled again at most, for all trials together."""
 _MOST_DRY_NODES = 15_000
-"""Preemption is tried in vain on so many nodes at most, for all trials together."""
+"""Preemption fails on so many nodes at most, over all trials."""
 _MOST_PER_GROUP = 10
 _MOST_ALTERNATIVES = 4
 _MOST_NODES_OF_A_REASON = 30
@@ -364,7 +364,7 @@ class Search:
                 continue
             if self._removal_count() >= _MOST_REMOVALS and _removes(keys):
                 continue
-            if _PRIORITY in keys and self._is_highest_in_vain(groups[keys]):
+            if _PRIORITY in keys and self._fails_with_the_highest(groups[keys]):
                 continue
             self._try_group(keys, groups[keys])
 
@@ -406,7 +406,7 @@ class Search:
         elif is_promising:
             self._promising.append(plans[0])
 
-    def _is_highest_in_vain(self, plans: Sequence[Plan]) -> bool:
+    def _fails_with_the_highest(self, plans: Sequence[Plan]) -> bool:
         """Return whether the pod finds no node with the highest priority of some plans.
 
         It could evict all that a lower priority could, so no other has to be tried; unless the pod
@@ -417,13 +417,13 @@ class Search:
         if len(plans) == 1 or self._pod.spec.pod_affinity.required or policy == "Never":
             return False
         try:
-            is_in_vain = self._try(highest) is None
+            is_failure = self._try(highest) is None
         except UnknownReply:
             return False
-        if is_in_vain:
+        if is_failure:
             self._failed.append(highest)
             self._promising.append(plans[0])
-        return is_in_vain
+        return is_failure
 
     def _try(self, plan: Plan) -> _Found | None:
         change = self._apply(plan)

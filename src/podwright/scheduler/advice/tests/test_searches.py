@@ -309,7 +309,7 @@ def test_pods_are_evicted_in_trials_of_a_higher_priority_only():
 
 
 @pytest.mark.parametrize(("most", "tried"), [(1, 2), (4, 2), (6, 3), (200, 12)])
-def test_preemption_is_tried_in_vain_on_so_many_nodes_at_most(most, tried, monkeypatch):
+def test_preemption_fails_on_so_many_nodes_at_most(most, tried, monkeypatch):
     monkeypatch.setattr(remedies, "_MOST_DRY_NODES", most)
     made, trial = search(never, pending(), *tainted(2), placed("o", "n000"))
     result = made.run()
