@@ -427,6 +427,14 @@ def test_app_containers_of_which_one_started_have_ended_with_their_pod():
         assert ("terminated" in second["state"]) is is_failed
 
 
+def test_statuses_of_containers_that_are_gone_are_left_out():
+    fields = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+    before = {field: [{"name": "gone"}] for field in fields}
+    found = written({"c": "run"}, {**before, "qosClass": "Burstable"})
+    assert [[each["name"] for each in found.get(field, ())] for field in fields] == [[], ["c"], []]
+    assert found["qosClass"] == "Burstable"
+
+
 def test_the_reason_of_a_pod_is_that_of_its_phase():
     old = {"phase": "Running", "reason": "R", "message": "M", "qosClass": "Burstable"}
     same = written({"c": "run"}, old)
