@@ -437,13 +437,8 @@ def exclusive_claims(pod: Pod, cluster: Cluster) -> Iterator[str]:
     """Yield the claims of a pod that only one pod may use."""
     for claim in _claims(pod, cluster):
         if READ_WRITE_ONCE_POD in claim.spec.access_modes:
-            users = (
-                f" by pod {placed.pod.key}"
-                for placed in cluster.pods.values()
-                if claim.name in claim_names(placed.pod) and placed.pod.namespace == pod.namespace
-            )
-            user = next(users, "")
-            yield f"claim {claim.key} has access mode {READ_WRITE_ONCE_POD} and is in use{user}"
+            users = "".join(f" by pod {name}" for name in cluster.storage.use.users(claim)[:1])
+            yield f"claim {claim.key} has access mode {READ_WRITE_ONCE_POD} and is in use{users}"
 
 
 def _claims(pod: Pod, cluster: Cluster) -> Iterator[PersistentVolumeClaim]:

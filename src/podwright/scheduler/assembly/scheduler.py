@@ -156,7 +156,9 @@ class Scheduler(DecidingScheduler):
         """
         gates, pod = self.configuration.gates, explanation.pod
         runner = self._runners.get(pod.spec.scheduler_name)
-        details = rejection_details(None if runner is None else runner.profile, self.cluster, pod)
+        details = None
+        if runner is not None:
+            details = rejection_details(runner.profile, self.cluster, pod)
         return advice.nearest_nodes(
             explanation, self.cluster, limit=limit, gates=gates, details=details
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import decode_pod
+from podwright.apimachinery.objects import decode_pod, with_fields
 from podwright.scheduler.columns.tests.storage_objects import (
     attachment,
     claim,
@@ -383,3 +383,17 @@ def test_a_claim_is_bound_if_its_binding_is_complete(volume_name, annotations, i
 def test_the_claim_to_which_a_volume_is_bound(reference, is_bound):
     made = volume("v") if reference is None else volume("v", claimRef=reference)
     assert is_bound_to(made, claim("c")) is is_bound
+
+
+def test_the_pods_that_use_a_claim_are_known_by_name():
+    other = {"persistentVolumeClaim": {"claimName": "other"}}
+    users = [pod(CLAIM, name="b", on="n"), pod(other, CLAIM, name="a", on="m")]
+    elsewhere = with_fields(pod(CLAIM, name="x", on="n"), "metadata", namespace="shop")
+    cluster = cluster_of(
+        node("n"), node("m"), *users, pod(other, name="o", on="n"), elsewhere, pod(CLAIM, name="w")
+    )
+    use = cluster.storage.use
+    assert use.users(claim("c")) == ["default/b", "default/a"]
+    assert use.users(claim("none")) == []
+    cluster.remove("default/b")
+    assert use.users(claim("c")) == ["default/a"]

@@ -17,7 +17,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from podwright._arrays import I64Array
-from podwright.apimachinery.objects import PersistentVolumeClaim, Pod, PodSpec, Volume
+from podwright.apimachinery.objects import (
+    NamespacedName,
+    PersistentVolumeClaim,
+    Pod,
+    PodSpec,
+    Volume,
+)
 from podwright.scheduler.columns.nodes import NodeColumns, SlotColumns
 from podwright.scheduler.columns.volumes.csi_migration import (
     CSIVolume,
@@ -131,6 +137,16 @@ class VolumeUse:
         self._touched.update(self._pods)
 
     # ---------------------------------------------------------------- reading
+
+    def users(self, claim: PersistentVolumeClaim) -> list[NamespacedName]:
+        """Return the placed pods that use a claim."""
+        namespace, name = claim.metadata.namespace, claim.metadata.name
+        return [
+            pod.key
+            for slot in self._slots_of_claim.get(claim.key, ())
+            for pod in self._pods[slot].values()
+            if pod.metadata.namespace == namespace and name in claim_names(pod)
+        ]
 
     def disk_conflicts(self, uses: Iterable[DiskUse]) -> list[int]:
         """Return the slots where a pod uses any of these disks and one of the two may write."""

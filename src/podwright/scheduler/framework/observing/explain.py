@@ -45,18 +45,20 @@ RejectionDetails: TypeAlias = Callable[[str, str], Sequence[str]]
 """Returns what a plugin says, by name, about a node that it rejects, by name."""
 
 
-def rejection_details(profile: Profile | None, cluster: Cluster, pod: Pod) -> RejectionDetails:
+def rejection_details(profile: Profile, cluster: Cluster, pod: Pod) -> RejectionDetails:
     """Return what asks the filters of a profile for what nodes lack, with PreFilter run again."""
     cycle, slot_of = Cycle(pod, cluster), cluster.nodes.slot_of
-    filters: tuple[Plugin, ...] = ()
-    if profile is not None and run_pre_filters(profile, cycle).failure is None:
-        filters = profile.filter
-    plugins = {each.name: each for each in filters}
+    plugins = {each.name: each for each in profile.filter}
+    is_prepared = False
 
     def details(plugin: str, node: str) -> Sequence[str]:
+        nonlocal is_prepared
         asked = plugins.get(plugin)
-        if asked is None or node not in slot_of:
-            return ()  # of an extender, or a predicate of 1.16
+        if asked is None or node not in slot_of or not asked.implements("rejection_details"):
+            return ()
+        if not is_prepared:
+            is_prepared = True
+            run_pre_filters(profile, cycle)
         try:
             found = asked.rejection_details(cycle, NodeView(cluster, slot_of[node]))
             return (found,) if isinstance(found, str) else [str(text) for text in found]
