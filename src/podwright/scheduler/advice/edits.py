@@ -73,6 +73,8 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
         What makes the controller of the deleted pods delete them.
     extender : int
         The extender that has to accept all nodes; -1: none.
+    by_hand : str
+        What a person has to look at, if no request makes the change; "" otherwise.
     """
 
     key: tuple[Hashable, ...]
@@ -90,6 +92,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     each: tuple[tuple[Pod, ...], ...] = ()
     scale: ReplicaCount | None = None
     extender: int = -1
+    by_hand: str = ""
 
 
 Plan: TypeAlias = tuple[Edit, ...]

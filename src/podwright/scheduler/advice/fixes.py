@@ -193,10 +193,17 @@ class Fixes:
             if taint.key == node_edits.UNSCHEDULABLE_TAINT:
                 tolerate.append(node_edits.uncordon(node.name))
                 remove.append(node_edits.uncordon(node.name))
+            elif (condition := node_edits.condition_of(node, taint)) is not None:
+                # A kubelet refuses pods under pressure, and one that is not ready starts none; the
+                # node controller adds the taint again.
+                tolerate.append(node_edits.restore(node, condition))
+                remove.append(node_edits.restore(node, condition))
             else:
                 tolerate.append(pod_edits.tolerate(taint))
                 remove.append(node_edits.remove_taint(node.name, taint))
-        return [plan for plan in (tuple(tolerate), tuple(remove)) if plan]
+        plans = (tuple(tolerate), tuple(remove))
+        differ = any(edit.on_node is None for edit in tolerate)
+        return [plan for plan in plans[: 1 + differ] if plan]
 
     def _affinity(self, _reason: str, node: Node) -> list[Plan]:
         labels = node.metadata.labels

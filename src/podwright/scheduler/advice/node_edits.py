@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 
 from podwright.apimachinery.objects import (
+    Condition,
     Node,
     Object,
     Taint,
@@ -19,6 +20,50 @@ from podwright.scheduler.advice.pod_edits import taint_text
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
 HOSTNAME = "kubernetes.io/hostname"
 _LIFECYCLE_TAINTS = "node.kubernetes.io/"
+_OF_CONDITIONS = {
+    "node.kubernetes.io/not-ready": "Ready",
+    "node.kubernetes.io/unreachable": "Ready",
+    "node.kubernetes.io/memory-pressure": "MemoryPressure",
+    "node.kubernetes.io/disk-pressure": "DiskPressure",
+    "node.kubernetes.io/pid-pressure": "PIDPressure",
+    "node.kubernetes.io/network-unavailable": "NetworkUnavailable",
+}
+"""Taints that the node controller sets by a condition.
+
+Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go, `taintKeyToNodeConditionMap`
+"""
+
+
+def condition_of(node: Node, taint: Taint) -> Condition | None:
+    """Return the condition for which a node has a taint; None if it is no such taint."""
+    kind = _OF_CONDITIONS.get(taint.key)
+    return next((each for each in node.status.conditions if each.type == kind), None)
+
+
+def restore(node: Node, condition: Condition) -> Edit:
+    """Make a condition of a node good again; the node controller then removes its taints."""
+
+    def change(changed: Node) -> Node:
+        taints = changed.spec.taints
+        kept = [each for each in taints if _OF_CONDITIONS.get(each.key) != condition.type]
+        return with_fields(changed, "spec", taints=tuple(kept))
+
+    verb = f"make node {node.name} Ready" if condition.type == "Ready" else ""
+    return Edit(
+        key=("condition", condition.type),
+        text=verb or f"end the {condition.type} of node {node.name}",
+        effort=1.5,
+        node=node.name,
+        on_node=change,
+        by_hand=f"node {node.name} reports: {condition_text(condition)}",
+    )
+
+
+def condition_text(condition: Condition) -> str:
+    """Return a condition with its reason and its message."""
+    parts = (condition.reason, condition.message)
+    why = ", ".join(part for part in parts if part)
+    return f"{condition.type} is {condition.status}" + (f" ({why})" if why else "")
 
 
 def uncordon(name: str) -> Edit:

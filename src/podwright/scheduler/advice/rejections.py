@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -19,6 +19,7 @@ from podwright.apimachinery.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    Taint,
     node_selector,
     pending_requests,
     untolerated_taint,
@@ -26,6 +27,8 @@ from podwright.apimachinery.objects import (
 from podwright.scheduler.advice.amounts import format_amount
 from podwright.scheduler.advice.claim_fixes import VolumeFixes
 from podwright.scheduler.advice.device_refusals import DeviceRefusal, DeviceRefusals
+from podwright.scheduler.advice.node_edits import condition_of, condition_text
+from podwright.scheduler.advice.pod_edits import taint_text
 from podwright.scheduler.columns import (
     MULTI_ZONE_DELIMITER,
     READ_WRITE_ONCE_POD,
@@ -316,17 +319,24 @@ def _amounts(
             yield reason, requests.get(resource, 0), has - int(nodes.requested[slot, index]), has
 
 
-def _untolerated(pod: Pod, node: Node, gates: Gates, cluster: Cluster) -> Iterator[str]:
-    for text in _taints(pod, node, gates, cluster):
-        yield f"toleration for {text}"
+def _untolerated(pod: Pod, node: Node, gates: Gates, _cluster: Cluster) -> Iterable[str]:
+    texts: dict[str, None] = {}
+    for taint in _untolerated_taints(pod, node, gates):
+        condition = condition_of(node, taint)
+        has = "" if condition is None else f"another condition: {condition_text(condition)}"
+        texts[has or f"toleration for taint {taint_text(taint)}"] = None
+    return texts
 
 
 def _taints(pod: Pod, node: Node, gates: Gates, _cluster: Cluster) -> Iterator[str]:
+    return (f"taint {taint_text(taint)}" for taint in _untolerated_taints(pod, node, gates))
+
+
+def _untolerated_taints(pod: Pod, node: Node, gates: Gates) -> Iterator[Taint]:
     compares = "TaintTolerationComparisonOperators" in gates
     for taint in node.spec.taints:
         if untolerated_taint([taint], pod.spec.tolerations, comparison_operators=compares):
-            value = f"={taint.value}" if taint.value else ""
-            yield f"taint {taint.key}{value}:{taint.effect}"
+            yield taint
 
 
 def _unmatched_labels(pod: Pod, node: Node, _gates: Gates, _cluster: Cluster) -> Iterator[str]:
@@ -378,7 +388,7 @@ def _attach_limits(pod: Pod, node: Node, _gates: Gates, cluster: Cluster) -> Ite
     return VolumeFixes(pod, cluster).refusals(node)
 
 
-_Details: TypeAlias = Callable[[Pod, Node, Gates, Cluster], Iterator[str]]
+_Details: TypeAlias = Callable[[Pod, Node, Gates, Cluster], Iterable[str]]
 
 _OF_VOLUMES: dict[str, _Details] = {
     "CheckVolumeBinding": _volumes,

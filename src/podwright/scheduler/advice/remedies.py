@@ -126,6 +126,8 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
         The workloads with fewer replicas, whose controllers remove the pods of `delete`.
     bypassed : frozenset of int
         The extenders whose filters have to accept all nodes.
+    by_hand : str
+        What a person has to look at, if no request makes the change.
     """
 
     text: str
@@ -142,6 +144,7 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     pod_edits: tuple[Callable[[Pod], Pod], ...] = ()
     scales: tuple[ReplicaCount, ...] = ()
     bypassed: frozenset[int] = frozenset()
+    by_hand: str = ""
 
     def __str__(self) -> str:
         """Return the change."""
@@ -491,6 +494,7 @@ def _remedy(found: Sequence[_Found]) -> Remedy:
         pod_edits=tuple(edit.on_pod for edit in plan if edit.on_pod is not None),
         scales=tuple(edit.scale for edit in plan if edit.scale is not None),
         bypassed=change.bypassed,
+        by_hand="; ".join(dict.fromkeys(edit.by_hand for edit in plan if edit.by_hand)),
     )
 
 

@@ -51,6 +51,8 @@ def remedy_changes(remedy: Remedy, present: Present) -> RemedyRequests:
     present : callable
         Returns an object of the cluster as it is, by kind and "namespace/name".
     """
+    if remedy.by_hand:
+        return RemedyRequests(None, remedy.by_hand)
     before = present(kind_of(remedy.pod), remedy.pod.key)
     if before is None:
         return RemedyRequests(None, f"pod {remedy.pod.key} does not exist")

@@ -229,3 +229,8 @@ def test_a_replica_with_objects_of_its_own_is_not_tried():
         ({"volumes": plain}, False), ({}, False),
     ):  # fmt: skip
         assert _has_own_objects(make_pod("p", spec=spec)) is expected
+
+
+def test_what_is_made_by_hand_has_its_note_and_no_requests():
+    found = requests_of(WEB, pod=WEB, edit=tolerate, by_hand="node n reports: Ready is False")
+    assert found == RemedyRequests(None, "node n reports: Ready is False")
