@@ -73,7 +73,8 @@ def print_explanation(view: ExplanationView, *, shown: int | None) -> None:
         plugin = explanation.pre_filter.plugin
         print_heading(f"No node was evaluated: PreFilter ({plugin}) rejected the pod as a whole.")
     if not explanation.node_names and view.past is None:
-        print_heading("The input has no nodes; kubectl get nodes -o yaml prints those of a cluster.")
+        nodes = "kubectl get nodes -o yaml prints those of a cluster"
+        print_heading(f"The input has no nodes; {nodes}.")
     if not explanation.filters and not explanation.pre_filter.is_rejection:
         if explanation.decision.gated_by is not None:
             _print_remedies(view, shown)

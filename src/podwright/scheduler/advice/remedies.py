@@ -244,7 +244,8 @@ class Search:
         self._search(self._proposed(self._explanation, ()))
         if not self._found:
             for plan in self._promising[:_EXTENDED_PLANS]:
-                explanation = self._trial.explain(self._apply(plan))
+                change = self._apply(plan)._replace(evicts=False)
+                explanation = self._trial.explain(change)
                 self._search(self._proposed(explanation, plan))
         self._found.sort(key=lambda entry: _effort(entry[1][0]))
         return SearchResult(

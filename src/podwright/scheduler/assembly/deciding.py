@@ -542,7 +542,7 @@ class DecidingScheduler:
         status = mine.diagnosis.rejections[0].status
         return msgspec.structs.replace(explanation, decision=refused(decision, status))
 
-    def explain(self, pod: Pod | str) -> Explanation:
+    def explain(self, pod: Pod | str, *, post_filter: bool = True) -> Explanation:
         """Decide for one pod with everything recorded; nothing is changed.
 
         If no profile has the pod's schedulerName, or PreEnqueue gates it, the explanation has
@@ -552,6 +552,8 @@ class DecidingScheduler:
         ----------
         pod : Pod or str
             The `namespace/name` of a pending pod; or a pod, which need not be in the cluster.
+        post_filter : bool
+            False leaves out preemption and what other PostFilter plugins would do.
 
         Raises
         ------
@@ -574,6 +576,7 @@ class DecidingScheduler:
             cycle_number=self._cycle_number + 1,
             now_ns=_AFTER_EVERYTHING_NS,
             call_extender=self._call,
+            post_filter=post_filter,
         )
         return self._with_gang(self._with_reserve(runner, explanation))
 

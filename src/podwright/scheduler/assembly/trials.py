@@ -75,7 +75,7 @@ class SchedulerTrial:
     def explain(self, change: Change) -> Explanation:
         """Run one cycle in the state of the explanation with everything recorded."""
         with self._applied(change):
-            return self._scheduler.explain(change.pod)
+            return self._scheduler.explain(change.pod, post_filter=change.evicts)
 
     def _kept_state(self) -> SchedulerState:
         """Return the state of the explanation, to which each trial returns; it is copied once."""

@@ -314,6 +314,7 @@ class ClassicRunner:
         cycle_number: int,
         now_ns: int,
         call_extender: CallExtender | None = None,
+        post_filter: bool = True,
     ) -> Explanation:
         """Run one cycle for `pod` with everything recorded; modifies nothing."""
         tree = self.cluster.classic.tree
@@ -322,10 +323,9 @@ class ClassicRunner:
         answers = self._policy_extenders.answers()
         tree.restore_position(position)
         found = self.found
-        decision = run_steps(
-            self.post_filter_steps(decision, cycle_number=cycle_number, now_ns=now_ns),
-            call_extender,
-        )
+        if post_filter:
+            steps = self.post_filter_steps(decision, cycle_number=cycle_number, now_ns=now_ns)
+            decision = run_steps(steps, call_extender)
         nodes = self.cluster.classic.nodes()
         examined = {*found.feasible, *found.failed}
         error = decision.error

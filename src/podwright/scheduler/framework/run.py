@@ -262,6 +262,7 @@ class PluginRunner:
         cycle_number: int,
         now_ns: int = NOT_STARTED,
         call_extender: CallExtender | None = None,
+        post_filter: bool = True,
     ) -> Explanation:
         """Run one cycle for a pod and record every result; the cluster is not changed.
 
@@ -276,13 +277,14 @@ class PluginRunner:
             now.
         call_extender : callable, optional
             Makes the calls to extenders; required if an extender is interested in the pod.
+        post_filter : bool
+            False leaves out what PostFilter would do.
         """
         next_start = self.node_search.next_start
         decision = run_steps(self.steps(pod, cycle_number=cycle_number), call_extender)
-        decision = run_steps(
-            self.post_filter_steps(decision, cycle_number=cycle_number, now_ns=now_ns),
-            call_extender,
-        )
+        if post_filter:
+            steps = self.post_filter_steps(decision, cycle_number=cycle_number, now_ns=now_ns)
+            decision = run_steps(steps, call_extender)
         self.node_search.next_start = next_start
         return CycleRecording(
             pod,
@@ -617,6 +619,7 @@ class Runner(Protocol):
         cycle_number: int,
         now_ns: int,
         call_extender: CallExtender | None = None,
+        post_filter: bool = True,
     ) -> Explanation:
         """Run one cycle for a pod with everything recorded; the cluster is not changed."""
 

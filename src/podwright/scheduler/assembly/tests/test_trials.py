@@ -231,7 +231,10 @@ def test_an_outcome_of_preemption_names_the_victims() -> None:
     found = SchedulerTrial(scheduler, web, None).run(Change(web))
     assert found is not None
     assert (found.node, found.feasible_count, found.victims) == ("small", 1, ("default/low",))
-    assert SchedulerTrial(scheduler, web, None).run(Change(web, evicts=False)) is None
+    trial = SchedulerTrial(scheduler, web, None)
+    assert trial.run(Change(web, evicts=False)) is None
+    assert trial.explain(Change(web)).decision.post_filter is not None
+    assert trial.explain(Change(web, evicts=False)).decision.post_filter is None
     assert list(scheduler.cluster.pods) == ["default/low"]
     assert scheduler.pending["default/web"] is web
 

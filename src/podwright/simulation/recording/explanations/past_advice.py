@@ -78,6 +78,7 @@ class _PastTrial:
                 cycle_number=past.number,
                 now_ns=past.entry.now_ns,
                 call_extender=self._reply,
+                post_filter=change.evicts,
             )
 
     def _outcome(self, pod: Pod, *, evicts: bool) -> Outcome | None:
