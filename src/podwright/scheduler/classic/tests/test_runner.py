@@ -283,6 +283,13 @@ def test_an_error_is_explained_without_predicates() -> None:
 # ------------------------------------------------------------------------------- preemption
 
 
+def test_an_explanation_has_preemption_unless_it_is_left_out() -> None:
+    runner = runner_of(*nodes("a", cpu="2"), make_pod("low", node="a", cpu="2"))
+    for is_asked in (True, False):
+        found = runner.explain(HIGH, cycle_number=1, now_ns=0, post_filter=is_asked)
+        assert (found.decision.post_filter is not None) is is_asked
+
+
 def post_filter(pod: Any, *objects: Any) -> Any:
     runner = runner_of(*objects)
     decision = runner.decide(pod, cycle_number=1)
