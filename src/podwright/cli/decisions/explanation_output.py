@@ -8,7 +8,7 @@ from typing import Final
 from rich.text import Text
 
 from podwright.apimachinery.documents import first_names
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Condition, Pod, condition_of
 from podwright.cli.console import (
     NO_NODE,
     print_data,
@@ -123,6 +123,9 @@ def _print_head(view: ExplanationView) -> None:
         if node:
             names = ", ".join(victim.key for victim in victims) or "no pod"
             rows.append(("Preempts:", f"{names} on {node}, to which the pod is nominated"))
+    reported = condition_of(explanation.pod, "PodScheduled")
+    if view.past is None and reported is not None and _differs(reported, decision):
+        rows.append(("Reported:", _reported_text(reported)))
     if view.taken is not None:
         rows.append(("Alone:", _taken_text(view.taken)))
     if view.past is not None:
@@ -140,6 +143,17 @@ def _workload_text(workload: WorkloadView) -> str:
         unfit = len(workload.unfit)
         text += f", {unfit} do{'es' * (unfit == 1)} not fit" if unfit else ", all fit"
     return f"{text})"
+
+
+def _differs(reported: Condition, decision: Decision) -> bool:
+    """Whether the scheduler of the cluster saw what is gone now, or is not in the input."""
+    has_failed = reported.status == "False" and reported.reason != "SchedulingGated"
+    return has_failed and reported.message != decision.message
+
+
+def _reported_text(condition: Condition) -> str:
+    since = f"since {condition.last_transition_time}, " if condition.last_transition_time else ""
+    return f"{since}{condition.reason}: {condition.message}".removesuffix(": ")
 
 
 def _taken_text(taken: Displacement) -> str:

@@ -17,6 +17,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from podwright.apimachinery.objects import decode_pod
 from podwright.cli import console
 from podwright.cli.decisions import explanation_output
 from podwright.cli.decisions.explanation_output import (
@@ -48,7 +49,10 @@ from podwright.simulation.recording import (
     ReplicaOutcome,
     WorkloadView,
 )
-from podwright.simulation.recording.explanations.document_structs import RemedyChange
+from podwright.simulation.recording.explanations.document_structs import (
+    RecordedOutcome,
+    RemedyChange,
+)
 from podwright.testing import make_pod
 
 POD = make_pod("p", cpu="1", priority=5)
@@ -425,6 +429,42 @@ def test_without_an_attempt_nothing_is_printed_about_preemption(capsys):
     print_preemption(Decision(pod=POD), None)
     print_preemption(preempting(None), None)
     assert capsys.readouterr().out == ""
+
+
+MESSAGE = Decision(pod=POD, diagnosis=Diagnosis(node_count=0)).message
+SINCE = "2026-01-01T00:00:00Z"
+BEFORE = {
+    "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/9 fit",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        ({"lastTransitionTime": SINCE}, f"since {SINCE}, Unschedulable: 0/9 fit"),
+        ({}, "Unschedulable: 0/9 fit"),
+        ({"reason": "SchedulerError", "message": ""}, "SchedulerError"),
+        ({"message": MESSAGE}, None),
+        ({"reason": "SchedulingGated"}, None),
+        ({"status": "True"}, None),
+        ({"type": "Ready"}, None),
+    ],
+)  # fmt: skip
+def test_what_the_scheduler_of_the_cluster_reported_is_shown_where_it_differs(
+    condition, text, capsys
+):
+    status = {"conditions": [BEFORE | condition]}
+    pod = decode_pod(POD.raw | {"status": status})
+    decision = Decision(pod=pod, diagnosis=Diagnosis(node_count=0))
+    given = unfit(filters=(), node_names=("n1",), pod=pod, decision=decision)
+    print_explanation(view(given), shown=3)
+    lines = capsys.readouterr().out.splitlines()
+    found = [line.removeprefix("Reported: ") for line in lines if line.startswith("Reported")]
+    assert found == ([] if text is None else [text])
+    past: Any = RecordedOutcome(when="1", then="", document=None)  # type: ignore[arg-type]
+    recorded = view(given, past=past)
+    print_explanation(recorded, shown=3)
+    assert "Reported" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ class Fixes:
             if taint.key == node_edits.UNSCHEDULABLE_TAINT:
                 tolerate.append(node_edits.uncordon(node.name))
                 remove.append(node_edits.uncordon(node.name))
-            elif (condition := node_edits.condition_of(node, taint)) is not None:
+            elif (condition := node_edits.condition_behind(node, taint)) is not None:
                 # A kubelet refuses pods under pressure, and one that is not ready starts none; the
                 # node controller adds the taint again.
                 tolerate.append(node_edits.restore(node, condition))

@@ -34,7 +34,7 @@ Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go, `taintKeyTo
 """
 
 
-def condition_of(node: Node, taint: Taint) -> Condition | None:
+def condition_behind(node: Node, taint: Taint) -> Condition | None:
     """Return the condition for which a node has a taint; None if it is no such taint."""
     kind = _OF_CONDITIONS.get(taint.key)
     return next((each for each in node.status.conditions if each.type == kind), None)

@@ -27,7 +27,7 @@ from podwright.apimachinery.objects import (
 from podwright.scheduler.advice.amounts import format_amount
 from podwright.scheduler.advice.claim_fixes import VolumeFixes
 from podwright.scheduler.advice.device_refusals import DeviceRefusal, DeviceRefusals
-from podwright.scheduler.advice.node_edits import condition_of, condition_text
+from podwright.scheduler.advice.node_edits import condition_behind, condition_text
 from podwright.scheduler.advice.pod_edits import taint_text
 from podwright.scheduler.columns import (
     MULTI_ZONE_DELIMITER,
@@ -322,7 +322,7 @@ def _amounts(
 def _untolerated(pod: Pod, node: Node, gates: Gates, _cluster: Cluster) -> Iterable[str]:
     texts: dict[str, None] = {}
     for taint in _untolerated_taints(pod, node, gates):
-        condition = condition_of(node, taint)
+        condition = condition_behind(node, taint)
         has = "" if condition is None else f"another condition: {condition_text(condition)}"
         texts[has or f"toleration for taint {taint_text(taint)}"] = None
     return texts
