@@ -151,8 +151,9 @@ class _FilterState:
         """Count a pod that is added (1) or removed (-1) (`updateWithPod`)."""
         metadata = placed.pod.metadata
         namespace, labels, slot = metadata.namespace, metadata.labels, placed.slot
-        for key in self._keys_against(placed):
-            self._change(_OF_PLACED, key, slot, sign)
+        if placed.keys.term_ids:
+            for key in self._keys_against(placed):
+                self._change(_OF_PLACED, key, slot, sign)
         if self.affinity_pods and all(p.matches(namespace, labels) for p in self.affinity_pods):
             for key in self.affinity:
                 self._change(_AFFINITY, key, slot, sign)
