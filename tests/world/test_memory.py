@@ -44,7 +44,7 @@ def played(folder: Path, pods: int, checkpoint_events: int | None) -> Run:
 def without_collector(tmp_path) -> Iterator[None]:
     """Leave garbage where it is; what is only made once is there before, and no compiler starts."""
     run_as_python()
-    played(tmp_path / "first", 10, 10)
+    played(tmp_path / "first", 150, 10)
     gc.collect()
     gc.disable()
     yield
