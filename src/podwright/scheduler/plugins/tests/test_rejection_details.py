@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Object, Pod
+from podwright.apimachinery.objects import Node, Object, Pod, decode_pod
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import read_configuration
-from podwright.scheduler.framework import Cycle, NodeView, Plugin, Status
+from podwright.scheduler.framework import Cycle, NodeView, Plugin, Status, rejection_details
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
 
@@ -164,6 +166,95 @@ def test_the_pod_that_has_a_host_port_is_named():
     assert lacks(with_port("new"), *nodes(), *taken) == {
         "a1": (f"{text}/tcp",), "a2": (f"{text}/there",),
     }  # fmt: skip
+
+
+# ------------------------------------------------------------------ details and the filters
+
+OF_PODS = ("InterPodAffinity", "NodePorts", "PodTopologySpread")
+
+
+def drawn_selector(draw: Random) -> dict[str, Any]:
+    if draw.random() < 0.5:
+        return {"matchLabels": {"app": draw.choice("abc")}}
+    operator, values = draw.choice(["In", "NotIn"]), draw.sample("abc", 2)
+    some = {"matchExpressions": [{"key": "app", "operator": operator, "values": values}]}
+    return some if draw.random() < 0.7 else {}
+
+
+def drawn_term(draw: Random) -> dict[str, Any]:
+    places: list[dict[str, Any]] = [{}, {}, {"namespaces": ["shop"]}, {"namespaceSelector": {}}]
+    selector = {"labelSelector": drawn_selector(draw)}
+    return {"topologyKey": draw.choice(["zone", "host", "rack"]), **selector, **draw.choice(places)}
+
+
+def drawn_constraint(draw: Random, key: str) -> dict[str, Any]:
+    found = {
+        "topologyKey": key,
+        "maxSkew": draw.randint(1, 2),
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": drawn_selector(draw),
+    }
+    more = {
+        "minDomains": draw.randint(1, 4),
+        "nodeAffinityPolicy": draw.choice(["Honor", "Ignore"]),
+        "nodeTaintsPolicy": draw.choice(["Honor", "Ignore"]),
+        "matchLabelKeys": ["version"],
+    }
+    return found | {name: value for name, value in more.items() if draw.random() < 0.3}
+
+
+def drawn_pod(draw: Random, name: str, on: str = "") -> Pod:
+    port: dict[str, Any] = {"containerPort": 1, "hostPort": draw.choice([80, 81])}
+    port |= draw.choice([{}, {"hostIP": "10.0.0.1"}, {"hostIP": "0.0.0.0"}, {"protocol": "UDP"}])
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    affinity = {
+        kind: {required: [drawn_term(draw) for _ in range(draw.randint(1, 2))]}
+        for kind in ("podAffinity", "podAntiAffinity")
+        if draw.random() < 0.4
+    }
+    keys = draw.sample(["zone", "host", "rack"], draw.choice([0, 0, 1, 2]))
+    document = {
+        "metadata": {
+            "name": name,
+            "namespace": draw.choice(["default", "default", "shop"]),
+            "labels": {"app": draw.choice("abc"), "version": draw.choice("12")},
+        },
+        "spec": {
+            "nodeName": on,
+            "nodeSelector": draw.choice([{}, {}, {"zone": "a"}]),
+            "affinity": affinity,
+            "topologySpreadConstraints": [drawn_constraint(draw, key) for key in keys],
+            "containers": [{"name": "a", "ports": draw.choice([[], [port]])}],
+        },
+    }
+    return decode_pod({"apiVersion": "v1", "kind": "Pod", **document})
+
+
+def drawn_node(draw: Random, name: str) -> Node:
+    labels = {"host": name, "zone": draw.choice("ab"), "rack": draw.choice("xyz")}
+    kept = {key: value for key, value in labels.items() if draw.random() < 0.8}
+    return make_node(name, labels=kept, taints=draw.choice([[], [], ["t=1:NoSchedule"]]))
+
+
+def test_nodes_have_details_exactly_where_the_plugin_rejects_them():
+    """In 300 drawn clusters; each plugin rejects nodes in many of them."""
+    counts: Counter[tuple[str, bool]] = Counter()
+    for seed in range(300):
+        draw = Random(seed)
+        names = [f"n{number}" for number in range(draw.randint(1, 6))]
+        placed = [drawn_pod(draw, f"p{i}", draw.choice(names)) for i in range(draw.randint(0, 8))]
+        pod = drawn_pod(draw, "new")
+        scheduler = Scheduler()
+        scheduler.add(*[drawn_node(draw, name) for name in names], *placed, pod)
+        (runner,) = scheduler._runners.values()
+        details = rejection_details(runner.profile, scheduler.cluster, pod)
+        for answer in scheduler.explain(pod).filters:
+            if answer.applies and answer.plugin in OF_PODS:
+                for name in names:
+                    has_details = bool(details(answer.plugin, name))
+                    assert has_details is (name in answer.rejected), (seed, answer.plugin, name)
+                    counts[answer.plugin, has_details] += 1
+    assert min(counts[plugin, found] for plugin in OF_PODS for found in (True, False)) > 30, counts
 
 
 class Picky(Plugin):
