@@ -346,7 +346,8 @@ def _unmatched_labels(pod: Pod, node: Node, _gates: Gates, _cluster: Cluster) ->
             yield f"label {key}={value} ({_has(labels, key)})"
     required = pod.spec.node_affinity.required
     if required is not None and not node_selector(required).matches(node.name, labels):
-        yield " or ".join(_unmatched(term, node) for term in required.node_selector_terms)
+        texts = [_unmatched(term, node) for term in required.node_selector_terms]
+        yield " or ".join(filter(None, texts)) or "a term of the node affinity that is not empty"
 
 
 def _unmatched(term: NodeSelectorTerm, node: Node) -> str:
@@ -361,7 +362,7 @@ def _unmatched(term: NodeSelectorTerm, node: Node) -> str:
         alone = NodeSelectorTerm(match_fields=(each,))
         if not node_selector(NodeSelector((alone,))).matches(node.name, labels):
             parts.append(f"field {_term_text(alone)} ({_has(fields, each.key)})")
-    return " and ".join(parts) or "a term with an expression"
+    return " and ".join(parts)
 
 
 def _has(labels: Mapping[str, str], key: str) -> str:
