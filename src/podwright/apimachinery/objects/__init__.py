@@ -148,8 +148,11 @@ if TYPE_CHECKING:
     from podwright.apimachinery.objects.node import (
         BETA_REGION as BETA_REGION,
         BETA_ZONE as BETA_ZONE,
+        NOT_READY as NOT_READY,
         PLATFORM_LABELS as PLATFORM_LABELS,
         REGION as REGION,
+        TAINT_OF_CONDITION as TAINT_OF_CONDITION,
+        UNREACHABLE as UNREACHABLE,
         ZONE as ZONE,
         ContainerImage as ContainerImage,
         Node as Node,

@@ -20,6 +20,22 @@ BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
 PLATFORM_LABELS: Final = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"}
 """What a kubelet on the usual platform says about its node; many charts select nodes by it."""
 
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+TAINT_OF_CONDITION: Final = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
+    ("DiskPressure", "True"): "node.kubernetes.io/disk-pressure",
+    ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
+    ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
+}
+"""The keys of the taints that the node controller sets, by type and status of a condition.
+
+Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go,
+nodeConditionToTaintKeyStatusMap
+"""
+
 
 def zone_key(labels: Mapping[str, str]) -> str:
     """Return the region and zone of a node by its labels; "" if it has neither.

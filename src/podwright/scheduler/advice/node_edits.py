@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping
 
 from podwright.apimachinery.objects import (
+    TAINT_OF_CONDITION,
     Condition,
     Node,
     Object,
@@ -20,38 +21,29 @@ from podwright.scheduler.advice.pod_edits import taint_text
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
 HOSTNAME = "kubernetes.io/hostname"
 _LIFECYCLE_TAINTS = "node.kubernetes.io/"
-_OF_CONDITIONS = {
-    "node.kubernetes.io/not-ready": "Ready",
-    "node.kubernetes.io/unreachable": "Ready",
-    "node.kubernetes.io/memory-pressure": "MemoryPressure",
-    "node.kubernetes.io/disk-pressure": "DiskPressure",
-    "node.kubernetes.io/pid-pressure": "PIDPressure",
-    "node.kubernetes.io/network-unavailable": "NetworkUnavailable",
-}
-"""Taints that the node controller sets by a condition.
-
-Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go, `taintKeyToNodeConditionMap`
-"""
 
 
 def condition_behind(node: Node, taint: Taint) -> Condition | None:
-    """Return the condition for which a node has a taint; None if it is no such taint."""
-    kind = _OF_CONDITIONS.get(taint.key)
-    return next((each for each in node.status.conditions if each.type == kind), None)
+    """Return the condition for which the node controller sets a taint; None if there is none."""
+    return next((each for each in node.status.conditions if _taint_of(each) == taint.key), None)
+
+
+def _taint_of(condition: Condition) -> str | None:
+    return TAINT_OF_CONDITION.get((condition.type, condition.status))
 
 
 def restore(node: Node, condition: Condition) -> Edit:
     """Make a condition of a node good again; the node controller then removes its taints."""
 
     def change(changed: Node) -> Node:
-        taints = changed.spec.taints
-        kept = [each for each in taints if _OF_CONDITIONS.get(each.key) != condition.type]
+        kept = [each for each in changed.spec.taints if each.key != _taint_of(condition)]
         return with_fields(changed, "spec", taints=tuple(kept))
 
-    verb = f"make node {node.name} Ready" if condition.type == "Ready" else ""
+    is_ready = condition.type == "Ready"
+    end = f"end the {condition.type} of node {node.name}"
     return Edit(
         key=("condition", condition.type),
-        text=verb or f"end the {condition.type} of node {node.name}",
+        text=f"make node {node.name} Ready" if is_ready else end,
         effort=1.5,
         node=node.name,
         on_node=change,

@@ -18,7 +18,10 @@ import msgspec
 
 from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import (
+    NOT_READY,
     SOURCE_UID,
+    TAINT_OF_CONDITION,
+    UNREACHABLE,
     Document,
     NamespacedName,
     Node,
@@ -43,19 +46,9 @@ from podwright.cluster.controllers.lister import Lister
 GRACE_NS: Final = 50_000_000_000
 """How long a kubelet may post no status (`--node-monitor-grace-period`)."""
 
-NOT_READY: Final = "node.kubernetes.io/not-ready"
-UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 
-_TAINT_OF: Final = {
-    ("Ready", "False"): NOT_READY,
-    ("Ready", "Unknown"): UNREACHABLE,
-    ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
-    ("DiskPressure", "True"): "node.kubernetes.io/disk-pressure",
-    ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
-    ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
-}
-_MANAGED_TAINTS: Final = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
+_MANAGED_TAINTS: Final = frozenset({*TAINT_OF_CONDITION.values(), UNSCHEDULABLE})
 _EVICTING: Final = frozenset({NOT_READY, UNREACHABLE})
 _ZONES: Final = "*"
 """The key of the zones in the workqueue; it is not a valid node name."""
@@ -170,7 +163,7 @@ class NodeLifecycleController(Controller):
         for name in self._zones.take_due(now_ns):
             node = nodes[name]
             taint = {
-                "key": _TAINT_OF["Ready", dict(_statuses(node))["Ready"]],
+                "key": TAINT_OF_CONDITION["Ready", dict(_statuses(node))["Ready"]],
                 "effect": "NoExecute",
                 "timeAdded": timestamp_text(now_ns),
             }
@@ -264,9 +257,9 @@ def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Doc
     Upstream: doNoScheduleTaintingPass, processTaintBaseEviction
     """
     desired = [
-        (_TAINT_OF[pair], "NoSchedule")
+        (TAINT_OF_CONDITION[pair], "NoSchedule")
         for each in conditions
-        if (pair := (each.get("type", ""), each.get("status", ""))) in _TAINT_OF
+        if (pair := (each.get("type", ""), each.get("status", ""))) in TAINT_OF_CONDITION
     ]
     if node.spec.unschedulable:
         desired.append((UNSCHEDULABLE, "NoSchedule"))
@@ -275,7 +268,7 @@ def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Doc
     evicting = [_identity(each) for each in written if _is_evicting(each)]
     if "Ready" not in known:
         desired += evicting  # the kubelet has posted no status yet
-    elif evicting and (taint := _TAINT_OF.get(("Ready", known["Ready"]))) is not None:
+    elif evicting and (taint := TAINT_OF_CONDITION.get(("Ready", known["Ready"]))) is not None:
         desired.append((taint, "NoExecute"))
     kept = [each for each in written if not _is_managed(each) or _identity(each) in desired]
     there = {_identity(each) for each in kept}
@@ -433,7 +426,7 @@ class Zones(Checkpointed):
         health = _NodeHealth(
             zone_key(labels),
             ready is not None and ready.status == "True",
-            ready is not None and ("Ready", ready.status) in _TAINT_OF,
+            ready is not None and ("Ready", ready.status) in TAINT_OF_CONDITION,
             _EXCLUDED not in labels,
         )
         if self._nodes.get(node.name) == health:

@@ -82,8 +82,13 @@ def test_other_taints_of_the_node_are_removed_or_tolerated_beside():
     }
 
 
-def test_a_taint_without_its_condition_is_one_like_others():
-    found = [node("n", both("not-ready"), condition("DiskPressure", "False"))]
+@pytest.mark.parametrize(
+    "reported",
+    [condition("DiskPressure", "True"), condition("Ready", "True"), condition("Ready", "Unknown")],
+    ids=["another", "a good one", "one with another taint"],
+)
+def test_a_taint_without_its_condition_is_one_like_others(reported):
+    found = [node("n", both("not-ready"), reported)]
     texts = [each.text for each in remedies(pending(), *found)]
     tolerate = [f"add a toleration for taint {KEY}not-ready:{effect}" for effect in EFFECTS]
     assert " and ".join(tolerate) in texts

@@ -38,6 +38,7 @@ from podwright.simulation.recording.explanations.document_structs import (
 )
 
 NEAREST_IN_SUMMARY = 5
+"""How many of the closest nodes a summary has."""
 
 
 def explanation_document(view: ExplanationView) -> dict[str, Any]:
