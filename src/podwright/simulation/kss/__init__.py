@@ -14,6 +14,7 @@ from podwright.simulation.kss.annotations import (
     annotations_after as annotations_after,
     kss_annotations as kss_annotations,
     kss_history as kss_history,
+    within_limit as within_limit,
 )
 from podwright.simulation.kss.extender_proxy import (
     VERBS as VERBS,
@@ -28,6 +29,7 @@ from podwright.simulation.kss.live_results import (
     last_version as last_version,
     listed as listed,
 )
+from podwright.simulation.kss.results import PREFIX as PREFIX
 from podwright.simulation.kss.simulator_configuration import (
     SimulatorConfiguration as SimulatorConfiguration,
     read_simulator_configuration as read_simulator_configuration,

@@ -267,7 +267,7 @@ def _traced(past: PastCycle, node: str) -> AttemptTrace:
 #
 # A JSON array of objects, oldest first; each has the results of one attempt. The annotations of an
 # object are limited to 256 KiB in total, so the oldest results are dropped when the array exceeds
-# that size.
+# that size, and further ones where they are stored beside other annotations (`within_limit`).
 
 LIMIT_BYTES: Final = 262_144
 """The API server's limit for the total size of an object's annotations."""
@@ -292,21 +292,61 @@ def extend_history(history: str | None, results: Mapping[str, str]) -> str:
     UnusableHistory
         The history is not a list of objects of strings, or the results alone are too long.
     """
-    elements = [write_go_json(element) for element in _elements(history)]
-    elements.append(write_go_json(dict(results)))
+    texts = [write_go_json(element) for element in _elements(history)]
+    texts.append(write_go_json(dict(results)))
+    newest = _newest(texts, LIMIT_BYTES)
+    if newest is None:
+        raise UnusableHistory(
+            f"the results of one attempt take {len(texts[-1].encode())} bytes, and annotations may "
+            f"take {LIMIT_BYTES}"
+        )
+    return newest
+
+
+def within_limit(results: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+    """Return the results that fit into the annotations of an object.
+
+    The last attempt precedes the history: of its annotations the largest are left out until the
+    rest fits, and the history has as many of the newest elements as the rest leaves room for.
+
+    Parameters
+    ----------
+    results : mapping of str to str
+        The annotations of a pod after its attempts.
+    others : mapping of str to str
+        The annotations that it has besides.
+    """
+    room = LIMIT_BYTES - _size_bytes({k: v for k, v in others.items() if k not in results})
+    kept = dict(results)
+    if _size_bytes(kept) <= room:
+        return kept
+    history = kept.pop(HISTORY, None)
+    largest = sorted(kept, key=lambda key: len(kept[key]))
+    while kept and _size_bytes(kept) > room:
+        del kept[largest.pop()]
+    if history is not None:
+        room -= _size_bytes(kept) + len(HISTORY)
+        newest = _newest([write_go_json(element) for element in _elements(history)], room)
+        if newest is not None:
+            kept[HISTORY] = newest
+    return kept
+
+
+def _size_bytes(annotations: Mapping[str, str]) -> int:
+    """Return the size of annotations as the API server counts it."""
+    return sum(len(text.encode()) for pair in annotations.items() for text in pair)
+
+
+def _newest(elements: Sequence[str], limit_bytes: int) -> str | None:
+    """Return a history of the newest elements that fit; None if none does."""
     # The brackets, and a comma between two elements.
     sizes = [len(element.encode()) + 1 for element in elements]
     total = sum(sizes) + 1
     first = 0
-    while total > LIMIT_BYTES:
+    while total > limit_bytes and first < len(elements):
         total -= sizes[first]
         first += 1
-    if first == len(elements):
-        raise UnusableHistory(
-            f"the results of one attempt take {sizes[-1] - 1} bytes, and annotations may take "
-            f"{LIMIT_BYTES}"
-        )
-    return f"[{','.join(elements[first:])}]"
+    return None if first == len(elements) else f"[{','.join(elements[first:])}]"
 
 
 def _elements(history: str | None) -> list[dict[str, str]]:

@@ -23,10 +23,14 @@ from podwright.online.apiserver.cluster_client import ClusterClient, RequestFail
 from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
 from podwright.online.apiserver.turn_loop import TurnLoop
-from podwright.simulation.kss import LiveResults
+from podwright.simulation.kss import PREFIX, LiveResults, within_limit
 from podwright.simulation.recording import DecisionLog
 
 _LOG = logging.getLogger(__name__)
+_TOO_LONG: Final = (
+    "pod %s is annotated without %s: annotations may take 262144 bytes. Further pods with as many"
+    " results are not reported; explanations have all results"
+)
 
 
 class ResultAnnotations:
@@ -62,6 +66,7 @@ class ResultAnnotations:
         """Annotate the pods until cancelled."""
         client = ClusterClient(turns, self._headers)
         results = FollowedResults(turns)
+        has_warned = False
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -72,12 +77,20 @@ class ResultAnnotations:
                 except PodwrightError as error:
                     _LOG.error("pod %s is not annotated: %s", pod, error)
                     continue
-                if found:
-                    await _annotate(client, pod, uid, found)
+                present = turns.cluster.store.get(POD, pod)
+                if not found or present is None:
+                    continue
+                kept = within_limit(found, present.metadata.annotations)
+                missing = [key.removeprefix(PREFIX) for key in found if key not in kept]
+                if missing and not has_warned:
+                    _LOG.warning(_TOO_LONG, pod, ", ".join(missing))
+                    has_warned = True
+                # Those left out are removed, since the ones of an attempt before may be there.
+                await _annotate(client, pod, uid, {key: kept.get(key) for key in found})
 
 
 async def _annotate(
-    client: ClusterClient, pod: NamespacedName, uid: str, annotations: Mapping[str, str]
+    client: ClusterClient, pod: NamespacedName, uid: str, annotations: Mapping[str, str | None]
 ) -> None:
     namespace, _, name = pod.partition("/")
     patch = {"metadata": {"uid": uid, "annotations": annotations}}

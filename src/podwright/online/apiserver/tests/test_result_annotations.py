@@ -15,6 +15,7 @@ from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod,
 
 PODS = "/api/v1/namespaces/default/pods"
 RESULT = "kube-scheduler-simulator.sigs.k8s.io/"
+FILTERS = f"{RESULT}filter-result"
 RIGHTS = {"authorization": "Bearer secret"}
 
 
@@ -60,6 +61,13 @@ def large(name):
     return pod(name, containers=[{"name": "main", "image": "app", **requests}])
 
 
+def huge_node():
+    """Return a node with room for a large pod."""
+    room = {"cpu": "2000", "memory": "64Gi", "pods": "110"}
+    status = {"capacity": room, "allocatable": room}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "huge"}, "status": status}
+
+
 def test_a_pod_that_is_bound_and_one_that_cannot_be_are_annotated():
     async def use(turns):
         for body in (pod("web"), large("large"), pod("other", schedulerName="another")):
@@ -82,10 +90,7 @@ def test_each_attempt_is_added_to_those_before():
     async def use(turns):
         await send(turns, "POST", PODS, large("large"))
         first = await reached(turns, "large", has_results)
-        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "huge"}}
-        room = {"cpu": "2000", "memory": "64Gi", "pods": "110"}
-        node["status"] = {"capacity": room, "allocatable": room}
-        await send(turns, "POST", "/api/v1/nodes", node)
+        await send(turns, "POST", "/api/v1/nodes", huge_node())
         key = f"{RESULT}selected-node"
         done = await reached(
             turns, "large", lambda found: found["metadata"].get("annotations", {}).get(key)
@@ -136,6 +141,41 @@ def test_a_pod_that_cannot_be_annotated_is_a_line_of_the_log_and_others_follow(
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
         "pod default/a is not annotated",
         "pod default/b is not annotated",
+    ]
+
+
+def test_results_that_are_too_long_are_left_out_also_where_an_attempt_before_had_them(
+    monkeypatch, caplog
+):
+    class Growing(Broken):
+        size = 10
+
+        async def annotations(self, key):
+            found = {FILTERS: "x" * self.size, f"{RESULT}selected-node": key}
+            self.size = 262_144
+            return found
+
+    monkeypatch.setattr(result_annotations, "FollowedResults", Growing)
+
+    async def use(turns):
+        await send(turns, "POST", PODS, large("large"))
+        first = await reached(turns, "large", has_results)
+        await send(turns, "POST", PODS, pod("web"))
+        web = await reached(turns, "web", has_results)
+        await send(turns, "POST", "/api/v1/nodes", huge_node())
+        done = await reached(
+            turns, "large", lambda found: FILTERS not in found["metadata"]["annotations"]
+        )
+        return first, web, done
+
+    with caplog.at_level(logging.WARNING, logger=result_annotations.__name__):
+        first, web, done = annotated(use)
+    assert set(first["metadata"]["annotations"]) == {FILTERS, f"{RESULT}selected-node"}
+    assert web["metadata"]["annotations"] == {f"{RESULT}selected-node": "default/web"}
+    assert done["metadata"]["annotations"] == {f"{RESULT}selected-node": "default/large"}
+    assert [record.getMessage() for record in caplog.records] == [
+        "pod default/web is annotated without filter-result: annotations may take 262144 bytes. "
+        "Further pods with as many results are not reported; explanations have all results"
     ]
 
 

@@ -3,7 +3,13 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from podwright.simulation.kss.annotations import LIMIT_BYTES, UnusableHistory, extend_history
+from podwright.simulation.kss.annotations import (
+    LIMIT_BYTES,
+    UnusableHistory,
+    extend_history,
+    within_limit,
+)
+from podwright.simulation.kss.results import HISTORY
 
 
 def test_the_first_attempt_begins_a_list():
@@ -41,6 +47,37 @@ def test_the_oldest_results_are_dropped_beyond_the_limit(sizes, kept):
     assert history is not None
     assert len(history.encode()) <= LIMIT_BYTES
     assert [len(e["a"]) + 8 for e in json.loads(history)] == sizes[-kept:]
+
+
+ATTEMPTS = [{"a": "1" * 1_000}, {"a": "2" * 1_000}]
+LAST = {"b": "x" * 2_000, "a": "2" * 1_000, "node": "n"}
+RESULTS = {**LAST, HISTORY: json.dumps(ATTEMPTS, separators=(",", ":"))}
+SIZE = sum(len(key) + len(value) for key, value in RESULTS.items())
+"""Of all results: 2,001, 1,001 and 5 of the last attempt, 51 + 2,019 of the history."""
+
+
+@pytest.mark.parametrize(
+    ("excess", "kept", "elements"),
+    [
+        pytest.param(0, ["b", "a", "node"], ATTEMPTS, id="all results fit to the byte"),
+        pytest.param(1, ["b", "a", "node"], ATTEMPTS[1:], id="the oldest element is dropped"),
+        pytest.param(1_009, ["b", "a", "node"], ATTEMPTS[1:], id="as few as possible are dropped"),
+        pytest.param(1_010, ["b", "a", "node"], [], id="a history without elements is left out"),
+        pytest.param(2_070, ["b", "a", "node"], [], id="the last attempt fits to the byte"),
+        pytest.param(2_071, ["a", "node"], ATTEMPTS[1:], id="the largest result is left out"),
+        pytest.param(SIZE - 1, [], [], id="other annotations take all the room"),
+    ],
+)
+@pytest.mark.parametrize("name", ["other", "ä"])
+def test_the_last_attempt_precedes_the_history_beside_other_annotations(
+    name, excess, kept, elements
+):
+    room = LIMIT_BYTES - SIZE + excess
+    others = {"a": "of an attempt before", name: "y" * (room - len(name.encode()))}
+    found = within_limit(RESULTS, others)
+    assert [key for key in found if key != HISTORY] == kept
+    assert json.loads(found.get(HISTORY, "[]")) == elements
+    assert all(found[key] == LAST[key] for key in kept)
 
 
 def test_results_that_exceed_the_limit_alone_are_rejected():
