@@ -66,7 +66,6 @@ from podwright.cluster.kubelets.kubelet import (
     ImageBehavior,
     ObjectReader,
     PrepareError,
-    has_claims,
     prepared_claims,
 )
 from podwright.cluster.kubelets.object_state import (
@@ -602,7 +601,7 @@ def prepare_claims(pod: Pod, basis: str, reader: ObjectReader, now_ns: int) -> C
     basis : str
         Of the stage that is due.
     """
-    if not has_claims(pod) or pod.is_terminating or pod.status.phase not in ("", "Pending"):
+    if pod.is_terminating or pod.status.phase not in ("", "Pending"):
         return ClaimPreparation([])
     failures = int(basis.removeprefix(_BASIS)) if basis.startswith(_BASIS) else 0
     try:

@@ -234,7 +234,7 @@ def ended_pod(pod: Pod, exit_code: int, context: StageContext) -> Pod | None:
     if key not in context.shared:
         context.shared[key] = statuses, *_start_and_end(statuses, exit_code, context.now)
     _, start, shared = context.shared[key]
-    before = max(len(conditions) - len(START_CONDITIONS), 0)
+    before = len(conditions) - len(START_CONDITIONS)  # below zero, the rest is too short
     if (
         start is None
         or conditions[before:] != start.conditions

@@ -26,6 +26,5 @@ from podwright.cluster.kubelets.kubelet.node_kubelets import Kubelet as Kubelet
 from podwright.cluster.kubelets.kubelet.references import ObjectReader as ObjectReader
 from podwright.cluster.kubelets.kubelet.sandbox import (
     PrepareError as PrepareError,
-    has_claims as has_claims,
     prepared_claims as prepared_claims,
 )

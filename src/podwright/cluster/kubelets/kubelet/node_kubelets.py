@@ -133,8 +133,6 @@ class Kubelet:
                     status = rejected_status(pod.raw, rejection, now_ns)
                     return self._written([event], pod, record, status, None)
         if pod.status.phase in TERMINAL_PHASES:
-            for known in record.containers.values():
-                known.running = known.starting = None
             record.is_finished = True
         was_finished, running = record.is_finished, record.running
         sync = SyncContext(pod, record, node, now_ns)

@@ -82,6 +82,8 @@ class RunRecord(msgspec.Struct):
 
     Attributes
     ----------
+    spec : Document
+        The container that was started, to find changes of it.
     ends_ns : int, optional
         When its program ends, or when it is killed; None if it runs until it is stopped.
     exit_code : int
@@ -90,8 +92,6 @@ class RunRecord(msgspec.Struct):
         Why it ends; by default `Completed` or `Error`.
     is_stopping : bool
         Whether it is being stopped.
-    spec : Document
-        The container that was started, to find changes of it.
     process : Process, optional
         None before it is started.
     term_ns : int, optional
@@ -103,9 +103,9 @@ class RunRecord(msgspec.Struct):
 
     started_ns: int
     container_id: str
-    ends_ns: int | None
-    exit_code: int
     spec: Document
+    ends_ns: int | None = None
+    exit_code: int = 0
     process: Process | None = None
     term_ns: int | None = None
     turn_ns: int | None = None
@@ -177,8 +177,6 @@ class PodRecord(msgspec.Struct, kw_only=True):
         When the kubelet received it first.
     has_sandbox : bool
         Whether its volumes are mounted and its network is set up.
-    is_initialized : bool
-        Whether an app container was started.
     is_finished : bool
         Whether nothing runs, and nothing is to be started any more.
     stop : tuple of str, optional
@@ -209,7 +207,6 @@ class PodRecord(msgspec.Struct, kw_only=True):
     start_ns: int
     pod_ip: str = ""
     has_sandbox: bool = False
-    is_initialized: bool = False
     is_finished: bool = False
     stop: tuple[str, str] | None = None
     stop_ns: int | None = None
@@ -225,9 +222,9 @@ class PodRecord(msgspec.Struct, kw_only=True):
     seen: tuple[Any, ...] | None = None
 
     @property
-    def running(self) -> list[ContainerRecord]:
-        """The containers that run."""
-        return [each for each in self.containers.values() if each.running is not None]
+    def running(self) -> list[tuple[ContainerRecord, RunRecord]]:
+        """The containers that run, with their runs."""
+        return [(each, each.running) for each in self.containers.values() if each.running]
 
     @property
     def is_starting(self) -> bool:
@@ -290,9 +287,6 @@ def record_of(pod: Document, now_ns: int) -> PodRecord:
         record.containers[name] = _container_record(
             kind, container, known.get(name) or {}, record.uid
         )
-    record.is_initialized = any(
-        each.running or each.ended for each in record.containers.values() if each.kind == "app"
-    )
     for kind, container in containers:
         actual = (known.get(container["name"]) or {}).get("resources")
         if actual is not None and kind != "ephemeral":
@@ -351,8 +345,6 @@ def _container_record(
         record.running = RunRecord(
             started_ns=started_ns,
             container_id=status.get("containerID") or container_id(uid, name, count),
-            ends_ns=None,
-            exit_code=0,
             spec=container,
             is_started=bool(status.get("started")),
             is_ready=bool(status.get("ready")),

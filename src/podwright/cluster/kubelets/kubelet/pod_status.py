@@ -402,7 +402,10 @@ def _initialized(
 ) -> _Condition:
     if phase == "Succeeded":
         return "True", "PodCompleted", ""
-    if record.is_initialized or (before is not None and before.get("status") == "True"):
+    if before is not None and before.get("status") == "True":
+        return _TRUE
+    # Upstream: pkg/kubelet/status/generate.go, GeneratePodInitializedCondition
+    if any(each.running or each.ended for each in record.containers.values() if each.kind == "app"):
         return _TRUE
     incomplete = []
     for container in spec.get("initContainers") or ():

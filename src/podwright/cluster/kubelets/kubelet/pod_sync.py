@@ -182,9 +182,7 @@ class PodSync:
             elif grace_ns < record.stop_grace_ns:
                 record.stop_grace_ns, record.stop_deadline_ns = grace_ns, now_ns + grace_ns
                 last_ns = now_ns + max(grace_ns, _SHUTDOWN_NS)
-                for known in record.running:
-                    run = known.running
-                    assert run is not None
+                for _, run in record.running:
                     is_signaled = run.turn_ns is None
                     is_killed = run.exit_code == KILLED
                     if is_signaled and (is_killed or run.ends_ns is None or run.ends_ns > last_ns):
@@ -216,14 +214,12 @@ class PodSync:
         left_ns = max(deadline_ns - self._now_ns, 0)
         specs = {container["name"]: container for _, container in self._context.containers}
         running = self._record.running
-        for known in running:
-            run = known.running
-            if run is not None and not run.is_stopping:
+        for known, run in running:
+            if not run.is_stopping:
                 self._stop(known, specs.get(known.name) or run.spec, left_ns, is_ordered=True)
-        waits = any(each.kind == "app" for each in running)
-        for known in reversed([each for each in running if each.kind == "sidecar"]):
-            run = known.running
-            if run is not None and run.turn_ns is not None and not (waits and left_ns):
+        waits = any(known.kind == "app" for known, _ in running)
+        for run in reversed([run for known, run in running if known.kind == "sidecar"]):
+            if run.turn_ns is not None and not (waits and left_ns):
                 signal_ns, run.turn_ns = max(run.turn_ns, self._now_ns), None
                 self._signal(run, signal_ns, deadline_ns)
             waits = True
@@ -243,9 +239,7 @@ class PodSync:
         for known in self._record.containers.values():
             if known.starting is not None:
                 self._advance_start(known, known.starting)
-        for known in self._record.running:
-            run = known.running
-            assert run is not None
+        for known, run in self._record.running:
             container = specs.get(known.name) or run.spec
             self._run_process(known, run)
             if not run.is_stopping:
@@ -347,8 +341,7 @@ class PodSync:
                 return
             self._begin_probes(run, container)
         self._probe_readiness(known, run, container)
-        if run.liveness is not None:
-            self._execute("liveness", known, run, container)
+        self._execute("liveness", known, run, container)
 
     def _probe_readiness(self, known: ContainerRecord, run: RunRecord, container: Document) -> None:
         if run.readiness is not None:
@@ -356,31 +349,25 @@ class PodSync:
             run.is_ready = run.readiness.is_success
 
     def _begin_startup(self, run: RunRecord, container: Document) -> None:
-        run.startup = self._new_probe("startup", run, container)
+        run.startup = new_probe("startup", container, run.started_ns, self._now_ns)
         if run.startup is None:
             self._begin_probes(run, container)
 
     def _begin_probes(self, run: RunRecord, container: Document) -> None:
         """Start the probes of a container that has started."""
         run.is_started = True
-        run.readiness = self._new_probe("readiness", run, container)
+        run.readiness = new_probe("readiness", container, run.started_ns, self._now_ns)
         run.is_ready = run.readiness is None
-        run.liveness = self._new_probe("liveness", run, container)
-
-    def _new_probe(
-        self, probe_type: ProbeType, run: RunRecord, container: Document
-    ) -> ProbeRecord | None:
-        probe = container.get(FIELDS[probe_type])
-        return None if probe is None else new_probe(probe_type, probe, run.started_ns, self._now_ns)
+        run.liveness = new_probe("liveness", container, run.started_ns, self._now_ns)
 
     def _execute(
         self, probe_type: ProbeType, known: ContainerRecord, run: RunRecord, container: Document
     ) -> None:
         """Execute a probe that is due."""
-        state = getattr(run, probe_type)
-        probe = container.get(FIELDS[probe_type])
-        if probe is None or state is None:
+        state: ProbeRecord | None = getattr(run, probe_type)
+        if state is None:
             return
+        probe = container[FIELDS[probe_type]]
         execute = self._executor(known, container)
         if state.next_ns is None:
             # An annotation may have changed the result.
@@ -423,7 +410,7 @@ class PodSync:
             self._finish()
             return False
         reached = self._reached_init()
-        has_app = any(each.kind == "app" for each in record.running)
+        has_app = any(known.kind == "app" for known, _ in record.running)
         is_blocked = has_started = False
         for index, (kind, container) in enumerate(self._context.containers):
             if is_starting:
@@ -475,9 +462,7 @@ class PodSync:
         ):
             known.waiting = None
             return False
-        has_started = self._start(known, container)
-        self._record.is_initialized |= has_started
-        return has_started
+        return self._start(known, container)
 
     def _is_completed(self) -> bool:
         """Whether no app container runs, and none starts again."""
@@ -544,7 +529,7 @@ class PodSync:
         restart_count = known.restart_count + (known.ended is not None)
         count_restart(known, now_ns)
         identity = container_id(record.uid, known.name, restart_count)
-        known.starting = run = RunRecord(now_ns, identity, None, 0, container)
+        known.starting = run = RunRecord(now_ns, identity, container)
         run.process = self._programs.start(known, container, run)
         self._run_process(known, run)
         execute = self._executor(known, container)
@@ -591,10 +576,7 @@ class PodSync:
 
     def _is_overdue(self) -> bool:
         return any(
-            due_ns <= self._now_ns
-            for known in self._record.running
-            if (run := known.running) is not None
-            for due_ns in _due_times(run)
+            due_ns <= self._now_ns for _, run in self._record.running for due_ns in _due_times(run)
         )
 
     def _collect_due(self) -> None:
@@ -608,9 +590,7 @@ class PodSync:
                 self._context.sync_at(due_ns)
             if start.process is not None and start.process.wake_ns is not None:
                 self._context.sync_at(start.process.wake_ns)
-        for known in self._record.running:
-            run = known.running
-            assert run is not None
+        for _, run in self._record.running:
             if run.turn_ns is not None and self._record.stop_deadline_ns is not None:
                 self._context.sync_at(self._record.stop_deadline_ns)
             for due_ns in _due_times(run):
@@ -654,11 +634,9 @@ def restore_runs(context: SyncContext, programs: ContainerPrograms) -> None:
         run.process = programs.start(known, container, run)
         programs.advance(known, run)
         started_ns = run.started_ns
-        if "startupProbe" in container and not run.is_started:
-            run.startup = new_probe("startup", container["startupProbe"], started_ns, now_ns)
-        if "readinessProbe" in container:
-            run.readiness = new_probe("readiness", container["readinessProbe"], started_ns, now_ns)
+        run.startup = new_probe("startup", container, started_ns, now_ns)
+        run.readiness = new_probe("readiness", container, started_ns, now_ns)
+        if run.readiness is not None:
             run.readiness.is_success = run.is_ready
-        if "livenessProbe" in container:
-            run.liveness = new_probe("liveness", container["livenessProbe"], started_ns, now_ns)
+        run.liveness = new_probe("liveness", container, started_ns, now_ns)
     programs.is_silent = False

@@ -13,7 +13,6 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from typing import Any, Final, Protocol, TypeAlias
 
 from podwright.apimachinery.objects import (
@@ -184,10 +183,8 @@ def resource_of(pod: Document, container: Document, reference: Document) -> str 
     amount = ((container.get("resources") or {}).get(kind) or {}).get(resource)
     if amount is None:
         return None
-    divisor = str(reference.get("divisor") or "1")
-    divisor = "1" if divisor == "0" else divisor
-    value = Fraction(parse_quantity(amount).nano, parse_quantity(divisor).nano or 1)
-    return str(-(-value.numerator // value.denominator))
+    divisor = parse_quantity(reference.get("divisor") or 0).nano or parse_quantity(1).nano
+    return str(-(-parse_quantity(amount).nano // divisor))
 
 
 def contents_of(

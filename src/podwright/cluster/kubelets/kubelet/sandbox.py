@@ -213,7 +213,7 @@ def _volume_of(
 def _mode_error(pod: Document, name: str, volume: PersistentVolume) -> str | None:
     mode = volume.spec.volume_mode or "Filesystem"
     field = "volumeMounts" if mode == "Block" else "volumeDevices"
-    for _, container in containers_of(pod.get("spec") or {}):
+    for _, container in containers_of(pod["spec"]):
         if any(entry["name"] == name for entry in container.get(field) or ()):
             return f"volume {name} has volumeMode {mode}, but is specified in {field}"
     return None
@@ -260,14 +260,6 @@ class Preparation(NamedTuple):
 
     writes: list[UpdateObject]
     due_ns: int
-
-
-def has_claims(pod: Pod) -> bool:
-    """Return whether a pod has claims to prepare."""
-    if pod.spec.resource_claims:
-        return True
-    status = pod.raw.get("status")
-    return status is not None and bool(status.get("extendedResourceClaimStatus"))
 
 
 def prepared_claims(pod: Pod, reader: ObjectReader, now_ns: int) -> Preparation:

@@ -261,7 +261,7 @@ class StageContext(msgspec.Struct, frozen=True):
     def node_ip(self, document: Document) -> str:
         """Return the address of a node, or of the node that a pod is bound to."""
         node = (document.get("spec") or {}).get("nodeName")
-        return self.addresses.of_node(str(node or document["metadata"].get("name", "")))
+        return self.addresses.of_node(node or document["metadata"].get("name", ""))
 
     def pod_ip(self, document: Document) -> str:
         """Return the address of a pod; with host network it is the node's."""

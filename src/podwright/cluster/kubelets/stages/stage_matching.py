@@ -96,7 +96,7 @@ class StageMatcher:
                 self._candidates, lambda requirement: _is_met_by_class(requirement, pod_class)
             )
             node = self._roots[pod_class] = _build(candidates)
-        return node if type(node) is tuple else _leaf_for(node, pod.raw or encode(pod), now_ns)
+        return node if type(node) is tuple else _leaf_for(node, encode(pod), now_ns)
 
 
 class _Branch:

@@ -164,7 +164,7 @@ def failure_event(kind: GroupKind, key: NamespacedName, uid: str, error: Excepti
 
 def with_finalizers(document: Document, step: FinalizersStep) -> Document:
     """Return the document with its finalizers changed by a step."""
-    metadata = document.get("metadata") or {}
+    metadata = document["metadata"]
     present = tuple(metadata.get("finalizers") or ())
     finalizers = step.after(present)
     if finalizers == present:
@@ -220,7 +220,7 @@ def applied_request(
     if not isinstance(metadata, dict) or not all(map(rendered.get, ("apiVersion", "kind"))):
         raise ValueError("an applied object has apiVersion, kind and metadata")
     kind = api_group(str(rendered["apiVersion"])), str(rendered["kind"])
-    namespace = (document.get("metadata") or {}).get("namespace")
+    namespace = document["metadata"].get("namespace")
     if namespace and "namespace" not in metadata and built_in().is_namespaced(*kind):
         rendered = rendered | {"metadata": metadata | {"namespace": namespace}}
     obj = decode(rendered, source="the applied object")

@@ -268,7 +268,7 @@ SPRIG: dict[str, Callable[..., Any]] = {
     "nindent": lambda width, text: f"\n{_padded(width, text)}",
     "nospace": lambda text: re.sub(r"\s", "", text),
     "plural": lambda one, many, count: one if whole_number(count) == 1 else many,
-    "regexFind": lambda pattern, text: next(iter(_all_matches(pattern, text, 1)), ""),
+    "regexFind": lambda pattern, text: next((match[0] for match in _matches(pattern, text)), ""),
     "regexFindAll": _all_matches,
     "regexMatch": _is_match,
     "regexQuoteMeta": lambda text: re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text),

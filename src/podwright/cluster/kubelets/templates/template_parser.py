@@ -540,7 +540,7 @@ def _text_of(quoted: str, line: int) -> str:
 def _number_of(text: str, line: int) -> int | float:
     """Return a number in Go's notation; a character is the number of its code point."""
     try:
-        if text[0] == "'":
+        if text.startswith("'"):
             return ord(_unquoted(text))
         if re.fullmatch(r"[-+]?0[0-7_]+", text):
             return int(text, 8)

@@ -93,6 +93,21 @@ def test_a_subresource_is_a_patch_of_an_existing_object():
 
 
 @pytest.mark.parametrize(
+    ("names", "user"),
+    [((None,), "kwok:s"), (("a",), "a"), (("a", None), "a"), (("a", "b"), "b")],
+)
+def test_the_update_of_patches_is_that_of_the_last_user_they_name(names, user):
+    steps = "".join(
+        f"  - patch: {{root: spec, template: 'volumeName: v{number}'"
+        + ("" if name is None else f", impersonation: {{username: {name}}}")
+        + "}\n"
+        for number, name in enumerate(names)
+    )
+    (update,) = played("PersistentVolumeClaim", f"  steps:\n{steps}", CLAIM)
+    assert update.user == user
+
+
+@pytest.mark.parametrize(
     "template",
     ["5", "[]", "{apiVersion: v1, kind: Pod}", "{apiVersion: v1, metadata: {name: p}}",
      "{kind: Pod, metadata: {name: p}}", "{apiVersion: v1, kind: Pod, metadata: p}"],

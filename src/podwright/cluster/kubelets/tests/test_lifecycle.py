@@ -554,6 +554,22 @@ def test_a_rejected_write_is_an_event_and_a_warning_where_it_was_delivered():
     assert [warning.filename for warning in caught] == [__file__]
 
 
+def test_an_object_that_fails_has_no_stage_until_it_changes():
+    reports = []
+    life = Lifecycle(report_failure=lambda *report: reports.append(report))
+    driver = LifecycleDriver(life)
+    status = {"phase": "Running", "containerStatuses": [{"name": "main", "state": {"running": {}}}]}
+    exits, never = {f"{RUN}/delay": "100s"}, {"restartPolicy": "Never"}
+    for given in (exits, {"alibabacloud.com/deletion-time": "soon"}):
+        driver.put(a_pod(status=status, spec=never, annotations=given))
+    driver.run(200)
+    assert len(reports) == 1
+    assert driver.story == []
+    driver.put(a_pod(status=status, spec=never, annotations=exits))
+    driver.run(300)
+    assert [stage for _, stage, _ in driver.story] == ["pod-exit"]
+
+
 def test_a_rejected_write_is_reported_where_failures_are():
     reports: list[tuple[object, ...]] = []
     life = Lifecycle(report_failure=lambda *report: reports.append(report))

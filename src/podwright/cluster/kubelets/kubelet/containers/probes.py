@@ -37,7 +37,7 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
     is_success : bool
     output : str
     is_lasting : bool
-        Whether the next execution has the same result, if no annotation changes.
+        Whether after this success the next execution succeeds too, if no annotation changes.
     error : str
         Why it could not be executed. Such a result does not count.
     """
@@ -48,14 +48,19 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def new_probe(probe_type: ProbeType, probe: Document, started_ns: int, now_ns: int) -> ProbeRecord:
-    """Return the state of a probe that may be executed from now on.
+def new_probe(
+    probe_type: ProbeType, container: Document, started_ns: int, now_ns: int
+) -> ProbeRecord | None:
+    """Return the state of a probe that may be executed from now on; None if there is none.
 
     The initial delay is that since the start of the container, also for the probes that wait for a
     startup probe.
 
     Upstream: pkg/kubelet/prober/worker.go, doProbe
     """
+    probe = container.get(FIELDS[probe_type])
+    if probe is None:
+        return None
     delay_ns = int(probe.get("initialDelaySeconds") or 0) * SECOND_NS
     return ProbeRecord(max(started_ns + delay_ns, now_ns), probe_type == "liveness")
 
@@ -76,7 +81,7 @@ def execute_probe(
             if run.duration_ns is None or run.duration_ns > timeout_ns:
                 text = f'command timed out: "{" ".join(command)}" timed out after '
                 output = f"{text}{timeout_ns // SECOND_NS}s"
-                return ProbeResult(is_success=False, output=output, is_lasting=not run.reads_files)
+                return ProbeResult(is_success=False, output=output)
             return ProbeResult(
                 is_success=run.exit_code == 0,
                 output=run.output,

@@ -218,13 +218,12 @@ class ImageBehaviors:
         for entry in self._of(text, name):
             if entry.run is None or entry.containers not in (None, role):
                 continue
-            if (entry.command is None) != (words is None):
-                continue
             if entry.entrypoint_only and has_command:
                 continue
+            begin = None
             if words is not None and entry.command is not None:
-                begin = tuple(words[: len(entry.command)] if entry.command else words)
-                if begin != entry.command:
-                    continue
+                begin = tuple(words[: len(entry.command) or None])
+            if begin != entry.command or (begin is None) != (words is None):
+                continue
             return DeclaredRun(entry.run, entry.image != _ANY)
         return None

@@ -290,7 +290,7 @@ def _bracket(shell: ShellState, name: str, arguments: list[str]) -> int:
 def _test(shell: ShellState, name: str, words: list[str]) -> bool | None:
     """Return the result; None for an error."""
     if len(words) <= 1:
-        return bool(words and words[0])
+        return words not in ([], [""])
     if len(words) == 3 and (words[1] in _TEXT_OPERATORS or words[1] in _COMPARISONS):
         return _binary_test(shell, name, *words)
     if words[0] == "!" and len(words) <= 4:
@@ -315,7 +315,7 @@ def _binary_test(shell: ShellState, name: str, left: str, symbol: str, right: st
 def _unary_test(shell: ShellState, test: str, text: str) -> bool:
     if test in ("-z", "-n"):
         return bool(text) == (test == "-n")
-    kind = shell.kind(text) if text else None
+    kind = shell.kind(text)
     match test:
         case "-f":
             return kind == "file"
@@ -539,8 +539,7 @@ def _sleep(shell: ShellState, words: Sequence[str]) -> Steps:
 def _tail(shell: ShellState, words: Sequence[str]) -> Steps:
     if list(words[1:]) not in (["-f", "/dev/null"], ["-F", "/dev/null"]):
         raise _refuse("tail", words[1:])
-    yield from shell.context.sleep(None)
-    return 0
+    return (yield from _sleep(shell, ("sleep", "infinity")))
 
 
 def _at_once(execute: _Builtin) -> Callable[[ShellState, Sequence[str]], Steps]:

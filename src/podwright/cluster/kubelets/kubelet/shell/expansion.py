@@ -95,8 +95,7 @@ def fields(shell: ShellState, words: tuple[Word, ...]) -> Generator[int | None, 
     for word in words:
         for field in (yield from _split(shell, word)):
             text = "".join(piece for piece, _ in field)
-            names = _file_names(shell, field, text) if has_pattern(field) else []
-            found += names or [text]
+            found += _file_names(shell, field, text) or [text]
     return found
 
 

@@ -422,7 +422,7 @@ class _Parser:
         self._skip_blanks()
         if self._at >= len(self._text) or self._is_meta(self._at):
             return None
-        parts = self._parts(_METACHARACTERS) or [Text("", is_quoted=True)]
+        parts = self._parts(_METACHARACTERS)
         first = parts[0]
         if isinstance(first, Text) and not first.is_quoted and first.text.startswith("~"):
             raise NotSimulatedError("the expansion of ~")

@@ -60,7 +60,7 @@ class KubeletDriver(LifecycleDriver):
         raw = self.objects[key].raw
         self.put(decode(raw | {"metadata": raw["metadata"] | metadata}, source="test"))
 
-    def remove(self, key: str = "default/web", *, grace_seconds: int = 30) -> None:
+    def remove(self, key: str = "default/web", *, grace_seconds: int | None = 30) -> None:
         """Delete a pod gracefully."""
         self.edit(
             key,

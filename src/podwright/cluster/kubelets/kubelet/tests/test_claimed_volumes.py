@@ -35,7 +35,7 @@ def run_of(
     *,
     source: dict[str, Any] = CSI,
     node: dict[str, Any] | None = None,
-    mode: str = "Filesystem",
+    mode: str | None = "Filesystem",
 ) -> KubeletDriver:
     driver = KubeletDriver()
     driver.cluster.add("Node", "n1", status=node or {})
@@ -206,12 +206,14 @@ def test_a_claim_that_cannot_be_used_is_an_event_and_checked_again(change: Any, 
     [
         (MOUNTS, "Block", "volumeMounts"),
         (MAPS, "Filesystem", "volumeDevices"),
+        (MAPS, None, "volumeDevices"),
+        (MOUNTS, None, None),
         (MOUNTS, "Filesystem", None),
         (MAPS, "Block", None),
     ],
 )
 def test_a_volume_is_used_as_its_mode_says(
-    main: dict[str, Any], mode: str, field: str | None
+    main: dict[str, Any], mode: str | None, field: str | None
 ) -> None:
     driver = run_of(main, node=ATTACHED, mode=mode)
     driver.run(0)
@@ -219,7 +221,8 @@ def test_a_volume_is_used_as_its_mode_says(
         assert driver.status()["phase"] == "Running"
         return
     (note,) = failures(driver)
-    assert note.endswith(f": volume data has volumeMode {mode}, but is specified in {field}")
+    found = f"volumeMode {mode or 'Filesystem'}, but is specified in {field}"
+    assert note.endswith(f": volume data has {found}")
 
 
 def test_a_note_lists_the_unattached_volumes_too() -> None:

@@ -8,7 +8,7 @@ import pytest
 from podwright.apimachinery.objects import InputError
 from podwright.cluster.kubelets import read_image_behaviors
 from podwright.cluster.kubelets.kubelet.containers.process import Process, Program
-from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehavior, ImageBehaviors
+from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehavior, ImageBehaviors, Run
 from podwright.cluster.kubelets.kubelet.shell import Script
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     NEVER,
@@ -217,6 +217,21 @@ def test_variables_come_from_the_pod_and_from_objects():
     assert code == 0
 
 
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("status.podIP", "podIP"), ("status.podIPs", "podIP"),
+        ("status.hostIP", "hostIP"), ("status.hostIPs", "hostIP"),
+    ],
+)  # fmt: skip
+def test_the_addresses_of_a_pod_are_known_before_its_status_has_them(path, field):
+    driver = KubeletDriver()
+    env = [{"name": "V", "valueFrom": {"fieldRef": {"fieldPath": path}}}]
+    driver.put(pod_of(container("main", "echo -n $V > /dev/termination-log", env=env), **NEVER))
+    driver.run(0)
+    assert driver.state()["terminated"]["message"] == driver.status()[field]
+
+
 def test_a_container_waits_for_a_file_of_another():
     driver = KubeletDriver()
     mounts = [{"name": "d", "mountPath": "/data"}]
@@ -270,6 +285,20 @@ def test_probes_and_hooks_that_are_not_simulated_succeed():
     assert any("the probe or hook succeeds" in note for note in driver.notes)
 
 
+def test_the_declared_end_of_what_is_not_simulated_is_reported():
+    run = Run(duration="90s", exit_code=3)
+    driver = KubeletDriver(images=[ImageBehavior(run=run)])
+    driver.put(pod_of({"name": "main", "image": "my/app:1", "command": ["python"]}, **NEVER))
+    driver.run(0)
+    (note,) = [note for note in driver.notes if "NotSimulated" in note]
+    assert note == (
+        'Normal NotSimulated: Not simulated in image my/app:1: program "python"; the container ends'
+        " after 90s with exit code 3. See podwright up --images."
+    )
+    driver.run(90)
+    assert driver.state()["terminated"]["exitCode"] == 3
+
+
 def test_a_trap_ends_a_container_before_its_grace_period_is_over():
     driver = KubeletDriver()
     driver.put(pod_of(container("main", "trap 'exit 0' TERM; while :; do sleep 2; done")))
@@ -285,6 +314,7 @@ def test_a_trap_ends_a_container_before_its_grace_period_is_over():
     ("image", "code"),
     [
         pytest.param("debian:12", 3, id="an image without a program"),
+        pytest.param(f"debian@sha256:{'0' * 64}", 3, id="the same by its digest"),
         pytest.param("my/app:1", None, id="an image that may have one"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from podwright.apimachinery.devices import slice_name
 from podwright.apimachinery.objects import Pod, ResourceClaim
 from podwright.apimachinery.schema import decode
-from podwright.cluster.kubelets.kubelet.sandbox import PrepareError, has_claims, prepared_claims
+from podwright.cluster.kubelets.kubelet.sandbox import PrepareError, prepared_claims
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     KubeletDriver,
     Objects,
@@ -71,6 +71,15 @@ def test_a_prepared_share_of_a_device_has_its_id() -> None:
     assert isinstance(shared, ResourceClaim)
     (devices,) = prepare(shared)
     assert [device["shareID"] for device in devices] == ["s-1", "s-2"]
+
+
+def test_a_device_without_a_pool_has_an_empty_one() -> None:
+    given = claim().raw
+    devices = {"devices": {"results": [{"request": "r", "driver": DRIVER, "device": "gpu-0"}]}}
+    incomplete = decode(given | {"status": given["status"] | {"allocation": devices}})
+    assert isinstance(incomplete, ResourceClaim)
+    ((device,),) = prepare(incomplete)
+    assert (device["driver"], device["pool"], device["device"]) == (DRIVER, "", "gpu-0")
 
 
 def test_conditions_of_the_driver_are_kept_and_a_prepared_claim_is_not_written() -> None:
@@ -205,6 +214,7 @@ NOT_OWNED = "ResourceClaim default/c was not created for Pod default/web (Pod is
             with_claims(extended="c"), None, NOT_FOUND.format("c"), id="that is gone",
         ),
         pytest.param(with_claims(extended=""), None, "", id="no name of an extended one"),
+        pytest.param(pod_of(container()), None, "", id="none"),
     ],
 )  # fmt: skip
 def test_the_claims_of_a_pod_are_those_that_it_names_or_were_made_for_it(
@@ -217,20 +227,6 @@ def test_the_claims_of_a_pod_are_those_that_it_names_or_were_made_for_it(
         assert str(raised.value) == message
         return
     assert len(prepare(found, of)) == (found is not None)
-
-
-@pytest.mark.parametrize(
-    ("of", "has_any"),
-    [
-        (with_claims(), False),
-        (with_claims(TEMPLATED), True),
-        (with_claims(extended="c"), True),
-        (pod(), True),
-        (pod_of(container()), False),
-    ],
-)
-def test_whether_a_pod_has_claims(of: Any, has_any: bool) -> None:
-    assert has_claims(of) is has_any
 
 
 SECOND = 1_000_000_000
@@ -303,3 +299,6 @@ def test_a_pod_waits_as_long_as_the_drivers_of_its_devices() -> None:
     assert driver.notes == []
     driver.run(5)
     assert driver.status()["phase"] == "Running"
+    assert (5, DRIVER, "default/c") in driver.story
+    (device,) = driver.status("default/c")["devices"]
+    assert [each["type"] for each in device["conditions"]] == ["Ready"]

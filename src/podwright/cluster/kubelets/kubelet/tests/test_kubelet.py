@@ -179,10 +179,62 @@ def test_an_image_that_cannot_be_pulled_keeps_the_pod_pending(image, reason, lat
     driver.run(0)
     assert driver.state()["waiting"]["reason"] == reason
     assert (driver.container()["image"], driver.container()["imageID"]) == (image, "")
-    driver.run(5)
+    driver.run(1.9)
+    assert driver.state()["waiting"]["reason"] == reason
+    driver.run(2)
     assert driver.state()["waiting"]["reason"] == later
     assert driver.status()["phase"] == "Pending"
     assert f"Warning Failed: Error: {reason}" in driver.notes
+
+
+PULLING = 'Normal Pulling: Pulling image "{}"'
+FAILED = "Warning Failed: Error: {}"
+NON_ROOT = {"securityContext": {"runAsNonRoot": True, "runAsUser": 0}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "notes"),
+    [
+        pytest.param(
+            {"image": "none:1"},
+            [
+                PULLING.format("none:1"),
+                'Warning Failed: Failed to pull image "none:1": not found',
+                FAILED.format("ErrImagePull"),
+                'Normal BackOff: Back-off pulling image "none:1"',
+                FAILED.format("ImagePullBackOff"),
+            ],
+            id="its image cannot be pulled",
+        ),
+        pytest.param(
+            {"image": "none:1", "imagePullPolicy": "Never"},
+            [
+                'Warning ErrImageNeverPull: Container image "none:1" is not present with pull '
+                "policy of Never",
+                FAILED.format("ErrImageNeverPull"),
+            ],
+            id="its image is not to be pulled",
+        ),
+        pytest.param(
+            {"image": "a:1", "imagePullPolicy": "Never"} | NON_ROOT,
+            [
+                'Normal Pulled: Container image "a:1" already present on machine and can be '
+                "accessed by the pod",
+                FAILED.format(
+                    "container's runAsUser breaks non-root policy (pod: "
+                    '"web_default(uid-web)", container: main)'
+                ),
+            ],
+            id="its user is root",
+        ),
+    ],
+)
+def test_the_events_of_a_container_that_cannot_be_created(parts, notes):
+    """Upstream: pkg/kubelet/images/image_manager.go, EnsureImageExists"""
+    driver = KubeletDriver(images=[ImageBehavior(image="*/none:*", pull_error="not found")])
+    driver.put(pod_of(container() | parts))
+    driver.run(9)
+    assert driver.notes == notes
 
 
 def test_a_wrong_name_of_an_image_is_reported_until_it_is_another_one():

@@ -157,6 +157,34 @@ def test_a_reference_without_a_name_is_one_to_an_object_without_a_name(kind, tex
     }
 
 
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_that_ended_elsewhere_takes_no_room_and_is_not_rejected(phase):
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "1", "pods": "9"}})
+    large = container(resources={"requests": {"cpu": "1"}})
+    for name in ("first", "second"):
+        driver.put(pod_with_status(pod_of(large, name=name), {"phase": phase}))
+        driver.run(0)
+        assert driver.status(f"default/{name}") == {"phase": phase}
+    driver.put(pod_of(large))
+    driver.run(0)
+    assert driver.status()["phase"] == "Running"
+    assert not [note for note in driver.notes if "OutOf" in note]
+
+
+def test_a_sync_goes_on_from_the_status_that_the_last_one_wrote():
+    """Its update may come back later."""
+    driver: Any = KubeletDriver()
+    driver.put(pod_of(container("main", "sleep 5"), restartPolicy="Never"))
+    written: list[Any] = []
+    driver.put = written.append
+    driver.run(10)
+    conditions = {each["type"]: each for each in written[-1].raw["status"]["conditions"]}
+    assert written[-1].raw["status"]["phase"] == "Succeeded"
+    assert conditions["Ready"]["lastTransitionTime"] == at(5)
+    assert conditions["PodScheduled"]["lastTransitionTime"] == at(0)
+
+
 @pytest.mark.parametrize(
     ("env", "is_known"),
     [

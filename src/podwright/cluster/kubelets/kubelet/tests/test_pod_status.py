@@ -52,7 +52,7 @@ STATES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def record_with(*, is_initialized=True, **states):
+def record_with(**states):
     """Return a record: containers by name, the kind by the first letter."""
     kinds: dict[str, Any] = {"i": "init", "s": "sidecar", "c": "app", "e": "ephemeral"}
     containers = {
@@ -60,7 +60,7 @@ def record_with(*, is_initialized=True, **states):
         for name, state in states.items()
         if state
     }
-    record = PodRecord(uid="u", node="n", start_ns=START_NS, is_initialized=is_initialized)
+    record = PodRecord(uid="u", node="n", start_ns=START_NS)
     record.containers = containers
     return record
 
@@ -161,7 +161,7 @@ def test_a_pod_of_which_nothing_starts_any_more_ends(policy, states, phase):
 def test_a_sidecar_that_starts_holds_up_a_pod_of_which_all_other_containers_wait(app, phase):
     """Upstream: kubelet_pods.go, getPhase; container/helpers.go, HasAnyRegularContainerStarted"""
     states = {"s": "starts", "c": app}
-    record = record_with(is_initialized=True, **states)
+    record = record_with(**states)
     assert phase_of(spec_with("Always", states), record, is_terminal=False) == phase
 
 
@@ -174,7 +174,7 @@ def conditions(states, phase="Running", *, gates=(), present=(), generation=None
     pod: dict[str, Any] = {"metadata": {}, "spec": spec, "status": {"conditions": list(present)}}
     if generation is not None:
         pod["metadata"]["generation"] = generation
-    record = record_with(is_initialized=fields.pop("is_initialized", True), **states)
+    record = record_with(**states)
     record.has_sandbox = fields.pop("has_sandbox", True)
     for name, value in fields.items():
         setattr(record, name, value)
@@ -274,14 +274,18 @@ def test_readiness_gates_are_conditions_of_others(present, why):
         ({"s": "run", "c": ""}, ""),
         ({"i": "ok", "c": ""}, ""),
         ({"c": ""}, ""),
+        ({"s": "starts", "c": "waits"}, "[s]"),
+        ({"s": "starts", "c": "run"}, ""),
+        ({"i": "error", "c": "error"}, ""),
+        ({"s": "starts", "e": "run"}, "[s]"),
     ],
 )
 def test_a_pod_is_initialized_when_its_init_containers_are_done(states, incomplete):
-    found = brief(conditions(states, "Pending", is_initialized=False))["Initialized"]
+    found = brief(conditions(states, "Pending"))["Initialized"]
     why = f"containers with incomplete status: {incomplete}"
     assert found == (("False", "ContainersNotInitialized", why) if incomplete else TRUE)
     present = [{"type": "Initialized", "status": "True", "lastTransitionTime": BEFORE}]
-    again = brief(conditions(states, "Pending", is_initialized=False, present=present))
+    again = brief(conditions(states, "Pending", present=present))
     assert again["Initialized"] == TRUE, "once it was"
 
 

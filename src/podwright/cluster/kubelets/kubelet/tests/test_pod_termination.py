@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from podwright.cluster.kubelets import read_stages
 from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehavior
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     KubeletDriver,
@@ -50,6 +51,7 @@ def test_the_deadline_of_a_pod():
         pytest.param("sleep 1d", 30, 30, id="a shell is killed"),
         pytest.param("sleep 1d", 5, 5, id="with another grace period"),
         pytest.param("sleep 1d", 0, 2, id="at least two seconds"),
+        pytest.param("sleep 1d", None, 2, id="without a grace period"),
         pytest.param("sleep 10", 30, 10, id="a program that ends before"),
     ],
 )
@@ -161,18 +163,24 @@ KILLED = ("terminated", 137, "Error")
                      {"side": ("terminated", 0, "Completed"),
                       "main": ("waiting", None, "PodInitializing")},
                      id="a sidecar that has ended has not initialized it"),
+        pytest.param(False, [("side", "sleep 5"), ("b", None)],
+                     {"b": ("waiting", None, "PodInitializing"),
+                      "main": ("waiting", None, "PodInitializing")},
+                     id="before its last init container, after another has succeeded"),
     ],
 )  # fmt: skip
 def test_a_pod_that_is_deleted_before_it_starts_fails(main, inits, states, monkeypatch):
     driver = KubeletDriver(images=[ImageBehavior(image="*/none:*", pull_error="not found")])
     first = container(image="none:1") if main else container()
-    given = [
-        container(name, command, **({"restartPolicy": "Always"} if name == "side" else {}))
+    given: Any = [
+        container(name, command)
+        | ({"restartPolicy": "Always"} if name == "side" else {})
+        | ({"image": "none:1"} if command is None else {})
         for name, command in inits
     ]
     pod = pod_of(first, initContainers=given, __finalizers=["example.com/keep"])
     driver.put(pod)
-    driver.run(0)
+    driver.run(20)
     monkeypatch.setattr(driver, "delete", lambda _: None)
     driver.remove(grace_seconds=5)
     driver.run(100)
@@ -286,9 +294,38 @@ def test_a_pod_with_a_finalizer_is_deleted_once():
     driver.delete = lambda obj: deletions.append(obj.key)
     driver.remove()
     driver.run(100)
+    driver.edit(annotations={"changed": "since"})
+    driver.run(200)
     assert deletions == ["default/web"]
     assert driver.status()["phase"] == "Succeeded"
     assert pod.metadata.finalizers
+
+
+GONE = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: gone}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector: {matchExpressions: [{key: .metadata.annotations.gone, operator: Exists}]}
+  next: {delete: true}
+"""
+
+
+def test_a_pod_that_a_stage_has_removed_is_synced_no_more():
+    driver: Any = KubeletDriver(*read_stages(GONE, source="gone.yaml"))
+    driver.delete = lambda _: None
+    driver.put(pod_of(container(), __finalizers=["example.com/keep"]))
+    driver.run(1)
+    before = list(driver.notes)
+    driver.edit(annotations={"gone": "now"})
+    driver.run(2)
+    removal = driver.story[-1]
+    assert removal[1:] == ("gone", "default/web")
+    driver.edit(annotations={}, deletionTimestamp="2026-01-01T00:01:00Z")
+    driver.run(100)
+    assert driver.notes == before
+    assert driver.story[-1] == removal
 
 
 IGNORES = container("other", "trap '' TERM; while :; do sleep 1; done")

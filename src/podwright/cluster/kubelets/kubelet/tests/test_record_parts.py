@@ -24,6 +24,7 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
     Ended,
     PodRecord,
     ProbeRecord,
+    RunRecord,
     container_id,
     has_all_statuses,
     record_of,
@@ -62,7 +63,7 @@ def test_a_pod_that_runs_without_statuses_has_run_since_its_start():
     assert (found.uid, found.node, found.start_ns, found.pod_ip) == (
         "u", "n", NOW - 60 * SECOND, "1.2.3.4",
     )  # fmt: skip
-    assert (found.is_finished, found.has_sandbox, found.is_initialized) == (False, True, True)
+    assert (found.is_finished, found.has_sandbox) == (False, True)
     assert found.containers["i"].ended == Ended(
         0, "Completed", "", NOW - 60 * SECOND, NOW - 60 * SECOND, ""
     )
@@ -113,11 +114,6 @@ def test_a_record_has_what_the_statuses_say():
     bare = found.containers["e"].running
     assert (bare.is_ready, bare.is_started) == (False, False)
     assert found.allocated == {"a": {"requests": {"cpu": "1"}, "claims": CLAIMS}}
-    states_of_apps: Any = (({"terminated": terminated}, True), ({"waiting": {}}, False))
-    for state, is_initialized in states_of_apps:
-        statuses = [{"name": name, "state": state} for name in "ab"]
-        restored = recorded({"phase": "Pending", "containerStatuses": statuses})
-        assert restored.is_initialized is is_initialized
 
 
 @pytest.mark.parametrize(
@@ -161,7 +157,7 @@ def test_what_a_pod_without_fields_leaves_of_its_record():
     for pod in pods:
         found = record_of(pod, NOW)
         assert (found.uid, found.node, found.start_ns, found.pod_ip) == ("", "", NOW, "")
-        assert (found.is_finished, found.has_sandbox, found.is_initialized) == (False,) * 3
+        assert (found.is_finished, found.has_sandbox) == (False, False)
         assert (found.containers, found.allocated) == ({}, {})
 
 
@@ -171,6 +167,7 @@ def test_what_a_pod_without_fields_leaves_of_its_record():
         ContainerRecord("main", "app"),
         ProbeRecord(0, is_success=False),
         PodRecord(uid="u", node="n", start_ns=0),
+        RunRecord(0, "", {}),
     ],
     ids=lambda record: type(record).__name__,
 )

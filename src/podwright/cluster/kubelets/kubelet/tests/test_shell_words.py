@@ -230,7 +230,9 @@ def test_labels_and_annotations_that_a_pod_does_not_have_are_empty(path):
     [
         ({"resource": "limits.cpu"}, "2"), ({"resource": "limits.cpu", "divisor": "1m"}, "1500"),
         ({"resource": "limits.memory", "divisor": "1Mi"}, "1024"),
-        ({"resource": "limits.cpu", "divisor": "0"}, "2"), ({"resource": "requests.cpu"}, None),
+        ({"resource": "limits.cpu", "divisor": "0"}, "2"),
+        ({"resource": "limits.cpu", "divisor": "0m"}, "2"),
+        ({"resource": "limits.cpu", "divisor": 1}, "2"), ({"resource": "requests.cpu"}, None),
         ({"resource": "requests.cpu", "containerName": "d", "divisor": "1m"}, "250"),
         ({"resource": "limits.cpu", "containerName": "none"}, "2"), ({}, None),
     ],
