@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import typer
 
+from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.planning.options import DrainPlanOptions
 from podwright.cli.planning.plan_inputs import planned_cluster, show_plan
 from podwright.simulation.capacity import drain_plan, drain_report
@@ -23,6 +24,10 @@ def run_drain_plan(options: DrainPlanOptions) -> bool:
         if not files and names and Path(names[0]).exists():
             message = f"{names[0]} is a file or folder: name nodes before it, or give -l SELECTOR."
             raise typer.BadParameter(message, param_hint="NODE")
+        if files and not (files[0].startswith(("-", CLUSTER_PREFIX)) or Path(files[0]).exists()):
+            together = ",".join([*names, files[0]])
+            message = f'no file or folder "{files[0]}"; if it is a node, write {together}'
+            raise typer.BadParameter(message, param_hint="FILE")
     of = planned_cluster(files, options.cluster, options.setup, expands_workloads=False)
     with of.asking("simulating", {"nodes": "NODE", "selector": "--selector"}):
         plan = drain_plan(

@@ -20,7 +20,15 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from podwright._html import facts, section
-from podwright.apimachinery.objects import Object, Pod, PodwrightError, PriorityClass, ResourceClaim
+from podwright.apimachinery.objects import (
+    Object,
+    Pod,
+    PodwrightError,
+    PriorityClass,
+    ResourceClaim,
+    with_fields,
+    workload_of,
+)
 from podwright.scheduler.advice import pod_edits
 from podwright.scheduler.advice.edits import Change, Edit, Plan, ReplicaCount, apply, effort_of
 from podwright.scheduler.advice.fixes import DEVICES, Fixes
@@ -450,7 +458,7 @@ class Search:
             return None
         self._trials_left -= 1
         change = change._replace(evicts=by_priority)
-        outcome = self._accepted(self._trial.run(change), by_priority=by_priority)
+        outcome = self._accepted(self._run(change), by_priority=by_priority)
         self._dry_runs_left -= by_priority and outcome is None
         if outcome is None or not change.affects_others(self._pod) or not self._trial.pods_ahead:
             return outcome
@@ -458,6 +466,21 @@ class Search:
             return None
         self._confirmations_left -= 1
         return self._accepted(self._trial.confirm(change), by_priority=by_priority)
+
+    def _run(self, change: Change) -> Outcome | None:
+        """Run a trial; replicas that it would evict get the priority of the template too."""
+        outcome = self._trial.run(change)
+        workload, pods = workload_of(self._pod), self._cluster.pods
+        if outcome is None or workload is None or not outcome.victims:
+            return outcome
+        alike = {
+            key: with_fields(placed.pod, "spec", priority=change.pod.priority)
+            for key, placed in pods.items()
+            if workload_of(placed.pod) == workload
+        }
+        if alike.keys().isdisjoint(outcome.victims):
+            return outcome
+        return self._trial.run(change._replace(put=(*change.put, *alike.values())))
 
     @staticmethod
     def _accepted(outcome: Outcome | None, *, by_priority: bool) -> Outcome | None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Expander as Expander,
         NodeGroup as NodeGroup,
         NodeTemplate as NodeTemplate,
+        is_resource as is_resource,
         new_node as new_node,
         parse_node_groups as parse_node_groups,
         pool_of as pool_of,

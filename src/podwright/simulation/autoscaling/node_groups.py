@@ -20,6 +20,7 @@ from podwright.apimachinery.documents import (
     NotNegative,
     NotNegativeNs,
     decode as decode_struct,
+    did_you_mean,
     duplicate,
     invalid,
     join,
@@ -61,6 +62,7 @@ Expander: TypeAlias = Literal[
     "random", "least-waste", "most-pods", "least-nodes", "priority", "price"
 ]
 
+_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "pods")
 _MINUTE_NS: Final = 60 * SECOND_NS
 
 
@@ -74,6 +76,12 @@ def pool_of(node: Node, label: str = "") -> str:
     return next(
         (labels[name] for name in (label,) * bool(label) or POOL_LABELS if name in labels), ""
     )
+
+
+def is_resource(name: str) -> bool:
+    """Whether a node may have a resource of this name, and pods may request it."""
+    prefixes = ("hugepages-", "attachable-volumes-")
+    return "/" in name or name in _RESOURCES or name.startswith(prefixes)
 
 
 class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +122,11 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
     def problems(self, path: str) -> Iterator[FieldError]:
         """Yield what is wrong with a node of the template; `path` is that of the struct."""
+        for name in self.allocatable:
+            if not is_resource(name):
+                detail = "must be a standard resource type or fully qualified"
+                detail += did_you_mean(name, _RESOURCES)
+                yield invalid(join(path, f"allocatable[{name}]"), name, detail)
         try:
             self.node("node")
         except InvalidObject as error:

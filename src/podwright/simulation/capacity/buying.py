@@ -9,8 +9,10 @@ from __future__ import annotations
 import csv
 import heapq
 import math
+import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from itertools import count, product
 from typing import Annotated, Any, Final, TypeAlias, Unpack
 
@@ -43,7 +45,13 @@ from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender, Decision
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
-from podwright.simulation.autoscaling import HOSTNAME, NodeTemplate, new_node, pool_of
+from podwright.simulation.autoscaling import (
+    HOSTNAME,
+    NodeTemplate,
+    is_resource,
+    new_node,
+    pool_of,
+)
 from podwright.simulation.capacity.filling import (
     Advance,
     CapacityStop,
@@ -120,7 +128,7 @@ class NodePurchase(msgspec.Struct, frozen=True, kw_only=True):
     scheduled : int
         How many of them have a node in the cluster with these nodes.
     unplaced : tuple of CapacityStop
-        Why the others have none.
+        Why the others have none, not even on one more node of each type.
     mixes : int
         How many mixes were tried.
     added : tuple of Node
@@ -221,7 +229,7 @@ def type_of(node: Node, name: str) -> NodeType:
     """Return the type `name` of nodes that are like `node`."""
     return NodeType(
         name=name,
-        allocatable={k: str(v) for k, v in node.status.allocatable.items()},
+        allocatable={k: str(v) for k, v in node.status.allocatable.items() if is_resource(k)},
         labels={k: v for k, v in node.metadata.labels.items() if k != HOSTNAME},
         taints=tuple(msgspec.to_builtins(taint) for taint in node.spec.taints),
     )
@@ -337,6 +345,9 @@ class _Search:
         self._names = set(scheduler.cluster.nodes.slot_of)
         self._known: dict[_Counts, dict[NamespacedName, CapacityStop]] = {}
         self._new: dict[tuple[int, int], tuple[Node, list[Pod]]] = {}
+        prices = [Fraction(repr(each.price)) for each in types]
+        unit = math.lcm(*(each.denominator for each in prices))
+        self._whole_prices = [int(each * unit) for each in prices]
         self._demand = {key: _demand(pod) for key, pod in scheduler.pending.items()}
         self._accepted: frozenset[str] = frozenset()
 
@@ -351,7 +362,7 @@ class _Search:
         fitting = filter(self._fits, starts)
         best = min((self._reduced(each, bound) for each in fitting), key=self._order)
         best, is_cheapest = self._cheaper(best, bound)
-        stops = self._unplaced(best)
+        stops = self._unplaced(best) | self._stops_on_more(best)
         placed = {key: each.node for key, each in self._decided(best).items() if each.slot >= 0}
         price = self._price(best)
         return NodePurchase(
@@ -370,8 +381,10 @@ class _Search:
     def _price(self, counts: _Counts) -> float:
         return math.fsum(t.price * n for t, n in zip(self._types, counts, strict=True))
 
-    def _order(self, counts: _Counts) -> tuple[float, int, _Counts]:
-        return self._price(counts), sum(counts), counts
+    def _order(self, counts: _Counts) -> tuple[int, int, _Counts]:
+        # Without rounding: two nodes cost as much as one of twice the size and price.
+        price = sum(map(operator.mul, self._whole_prices, counts))
+        return price, sum(counts), counts
 
     def _fits(self, counts: _Counts) -> bool:
         return self._accepted.issuperset(self._unplaced(counts))
@@ -379,6 +392,15 @@ class _Search:
     def _is_offered(self, counts: _Counts) -> bool:
         pairs = zip(self._types, counts, strict=True)
         return all(n >= 0 and (t.max is None or n <= t.max) for t, n in pairs)
+
+    def _stops_on_more(self, counts: _Counts) -> dict[NamespacedName, CapacityStop]:
+        """Return why pods without a node do not get one with one more node of each type."""
+        left = self._unplaced(counts)
+        if not left:
+            return {}
+        pairs = zip(self._types, counts, strict=True)
+        stops = self._unplaced(tuple(n + (t.max is None or n < t.max) for t, n in pairs))
+        return {key: stop for key, stop in stops.items() if key in left}
 
     # ------------------------------------------------------------------------ trying
 
@@ -449,17 +471,19 @@ class _Search:
     def _reduced(self, counts: _Counts, bound: float) -> _Counts:
         """Remove and exchange nodes while that is cheaper; a step that fits is doubled."""
         while True:
-            cheaper = filter(lambda each: self._order(each) < self._order(counts), _near(counts))
-            possible = filter(lambda each: self._is_possible(each, bound), cheaper)
-            better = next(filter(self._fits, sorted(possible, key=self._order)), None)
+            cheaper = filter(lambda each: self._is_cheaper(each, counts, bound), _near(counts))
+            better = next(filter(self._fits, sorted(cheaper, key=self._order)), None)
             if better is None:
                 return counts
             while better is not None:
                 step = [2 * (new - old) for old, new in zip(counts, better, strict=True)]
                 counts = better
                 further = tuple(n + more for n, more in zip(counts, step, strict=True))
-                is_better = self._is_possible(further, bound) and self._fits(further)
+                is_better = self._is_cheaper(further, counts, bound) and self._fits(further)
                 better = further if is_better else None
+
+    def _is_cheaper(self, counts: _Counts, than: _Counts, bound: float) -> bool:
+        return self._is_possible(counts, bound) and self._order(counts) < self._order(than)
 
     def _is_possible(self, counts: _Counts, bound: float) -> bool:
         return self._is_offered(counts) and self._price(counts) >= bound * (1 - 1e-9)
@@ -471,8 +495,8 @@ class _Search:
         tried = 0
         most = min(MOST_MIXES, _MOST_DECISIONS // max(1, len(self._demand)))
         while queue and queue[0] < self._order(best):
-            price, _, counts = heapq.heappop(queue)
-            if price >= bound * (1 - 1e-9):
+            counts = heapq.heappop(queue)[2]
+            if self._is_possible(counts, bound):
                 tried += 1
                 if tried > most:
                     return best, False

@@ -16,6 +16,7 @@ from podwright.apimachinery.documents import first_names
 from podwright.simulation.capacity.buying import NodePurchase, NodeType
 from podwright.simulation.capacity.counting import Capacity, CapacityQuestion, Headroom
 from podwright.simulation.capacity.drains import DrainPlan, Unfit
+from podwright.simulation.capacity.filling import CapacityStop
 from podwright.simulation.capacity.losses import Loss
 
 _SHOWN: Final = 10
@@ -192,14 +193,24 @@ def purchase_report(found: NodePurchase, types: Iterable[NodeType]) -> PlanRepor
     findings = [
         Finding(f"{nodes} for {found.price:g}: {placed}"),
         Finding(f"{bound} ({_plural(found.mixes, 'mix', 'es')} tried)."),
-        *(
-            Finding(f"{each.pod} has no node even then:", (each.message,))
-            for each in found.unplaced[:_SHOWN]
-        ),
+        *_unplaced_findings(found.unplaced),
     ]
     rows = [(n, c, f"{prices[n]:g}", f"{c * prices[n]:g}") for n, c in found.nodes.items()]
     table = _table("Nodes to buy", "TYPE, NODES, PRICE, TOTAL", rows)
     return PlanReport("Purchase", findings, [("Nodes of each type", found.nodes)], [table])
+
+
+def _unplaced_findings(stops: Iterable[CapacityStop]) -> Iterator[Finding]:
+    """Yield the pods that no nodes help, by why."""
+    alike: dict[str, list[str]] = {}
+    for each in stops:
+        alike.setdefault(each.message, []).append(each.pod)
+    for message, pods in list(alike.items())[:_SHOWN]:
+        has = "has" if len(pods) == 1 else "have"
+        text = f"{first_names(pods)} {has} no node even then, nor on one more of each type:"
+        yield Finding(text, (message,))
+    if more := sum(map(len, list(alike.values())[_SHOWN:])):
+        yield Finding(f"{_plural(more, 'more pod')} have no node, for other reasons: -o json.")
 
 
 # ---------------------------------------------------------------- drains

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import decode
+from podwright.apimachinery.objects import OwnerReference, decode, with_fields
 from podwright.scheduler.advice.amounts import quantity_text
 from podwright.scheduler.advice.claim_fixes import VolumeFixes
 from podwright.scheduler.advice.edits import Change
@@ -562,6 +562,32 @@ def test_a_node_whose_volumes_are_all_attached_is_relieved_or_added():
     ]
     assert {obj.kind for obj in found[-1].put} == {"Node", "CSINode"}
     assert "volumes" not in found[0].pod.raw["spec"] or not found[0].pod.raw["spec"]["volumes"]
+
+
+def of_set(pod, name: str):
+    """Return the pod as one of a StatefulSet."""
+    owner = OwnerReference(
+        api_version="apps/v1", kind="StatefulSet", name=name, uid=name, controller=True
+    )
+    return with_fields(pod, "metadata", owner_references=(owner,))
+
+
+def test_a_priority_does_not_evict_other_replicas_which_get_it_too():
+    apart = anti_affinity("web")
+    mate = of_set(placed("mate", "n", affinity=apart, labels={"app": "web"}), "db")
+    found = remedies(of_set(pending(affinity=apart), "db"), make_node("n"), mate)
+    assert "raise the priority" not in " ".join(remedy.text for remedy in found)
+    # Another workload's pods are evicted instead, though they are the second choice.
+    own = of_set(make_pod("own", node="a", cpu="1"), "db")
+    others = [make_pod(f"o{i}", node="b", cpu="500m") for i in range(2)]
+    nodes = [make_node("a", cpu="1"), make_node("b", cpu="1")]
+    for pod, victims in (
+        (pending(), {"default/own"}),
+        (of_set(pending(), "db"), {"default/o0", "default/o1"}),
+    ):
+        found = remedies(pod, *nodes, own, *others)
+        raised = [each for each in found if each.text.startswith("raise the priority")]
+        assert [set(each.victims) for each in raised] == [victims]
 
 
 def test_a_new_node_has_the_limit_of_its_shape():

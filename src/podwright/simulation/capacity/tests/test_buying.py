@@ -103,6 +103,11 @@ def test_a_table_has_the_types_of_a_document():
         ("name,cpu\na,1,2\n", "types[0]: does not have as many columns as the first row"),
         ("name,cpu\na,1\nb\n", "types[1]: does not have as many columns as the first row"),
         ("name,cpu\n", "types"),
+        (
+            "name,cpu,memry\na,1,2Gi\n",
+            'types[0].allocatable[memry]: Invalid value: "memry": must be '
+            'a standard resource type or fully qualified; did you mean "memory"?',
+        ),
         ('name,cpu\n"a', "unexpected end of data"),
         ('name,cpu\na,"2"x\n', "',' expected after"),
     ],

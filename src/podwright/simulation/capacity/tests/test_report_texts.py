@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.simulation.capacity import capacity_report, drain_report, purchase_report
@@ -186,12 +187,17 @@ TYPES = [NodeType(name="small", price=2.5), NodeType(name="large", price=4)]
 
 
 def test_the_report_of_a_purchase():
-    report = purchase_report(purchase(unplaced=(STOP,) * 11), TYPES)
+    other = msgspec.structs.replace(STOP, pod="default/q", message="no")
+    report = purchase_report(purchase(unplaced=(STOP, other, STOP)), TYPES)
     assert report.title == "Purchase"
     assert texts(report) == [
         ("3 nodes for 10.5: 7 of 9 pending pods have a node then.",),
         ("The lower bound is 8.4 (20.0% less); no cheaper mix fits (1 mix tried).",),
-        *[("default/p-4 has no node even then:", "0/3 nodes")] * 10,
+        (
+            "default/p-4, default/p-4 have no node even then, nor on one more of each type:",
+            "0/3 nodes",
+        ),
+        ("default/q has no node even then, nor on one more of each type:", "no"),
     ]
     assert report.figures == [("Nodes of each type", {"large": 2, "small": 1})]
     assert rows(report) == {
@@ -201,6 +207,10 @@ def test_the_report_of_a_purchase():
             None,
         )
     }
+    unlike = [msgspec.structs.replace(STOP, message=f"{number // 2}") for number in range(25)]
+    *_, last, more = texts(purchase_report(purchase(unplaced=tuple(unlike)), TYPES))
+    assert last[1] == "9"
+    assert more == ("5 more pods have no node, for other reasons: -o json.",)
     given = purchase(is_cheapest=False, mixes=2, nodes={"small": 1}, price=2.5, bound=2.5)
     assert texts(purchase_report(given, TYPES)) == [
         ("1 node for 2.5: 7 of 9 pending pods have a node then.",),

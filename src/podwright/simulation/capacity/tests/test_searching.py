@@ -57,8 +57,9 @@ def test_prices_and_the_order_of_mixes():
     assert found._price((2, 1)) == 11.0
     mixes = [(0, 3), (5, 0), (1, 1), (2, 0), (0, 0)]
     assert sorted(mixes, key=found._order) == [(0, 0), (2, 0), (1, 1), (0, 3), (5, 0)]
-    equal = search([node_type("a", 1.0), node_type("b", 2.0)])
-    assert sorted([(2, 0), (0, 1)], key=equal._order) == [(0, 1), (2, 0)], "fewer nodes first"
+    equal = search([node_type("a", 1.15), node_type("b", 3.45)])
+    assert 3 * 1.15 < 3.45, "floats"
+    assert sorted([(3, 0), (0, 1)], key=equal._order) == [(0, 1), (3, 0)], "fewer nodes first"
 
 
 @pytest.mark.parametrize(
@@ -167,6 +168,18 @@ def test_a_step_that_fits_is_doubled():
     assert len(found.tried) < 64, "fewer tries than steps of two nodes"
 
 
+@pytest.mark.parametrize(
+    "start", [(15, 0, 0), (5, 1, 1), (0, 7, 1), (1, 3, 1), (7, 0, 1), (0, 0, 4), (19, 3, 0)]
+)
+def test_prices_in_proportion_to_sizes_give_the_fewest_nodes(start):
+    types = [node_type("a", 0.096), node_type("b", 0.192), node_type("c", 0.768)]
+    found = Given(types, 30, lambda mix: 2 * mix[0] + 4 * mix[1] + 16 * mix[2])
+    reduced = found._reduced(start, 0.0)
+    assert found._fits(reduced)
+    assert found._order(reduced) <= found._order(start)
+    assert found._cheaper(reduced, 1.44) == ((1, 3, 1), True)
+
+
 @pytest.mark.parametrize("rule", [(4, 10), (3, 6), (5, 5), (2, 7)])
 @pytest.mark.parametrize("need", [1, 9, 20])
 def test_the_cheapest_mix_of_all_is_found_from_any_start(rule, need):
@@ -197,7 +210,12 @@ def test_nodes_are_bought_for_the_rest_that_the_cluster_does_not_take():
     found = search([A, B], pods, [make_node("old")]).purchase()
     assert found.nodes == {"a": 2}
     assert (found.price, found.pending, found.scheduled) == (6.0, 4, 3)
-    assert [each.pod for each in found.unplaced] == ["default/p3"]
+    (left,) = found.unplaced
+    # The old node, two new ones, and one more of each type.
+    assert (left.pod, left.message) == (
+        "default/p3",
+        "0/5 nodes are available: 5 Insufficient cpu.",
+    )
     assert [node.name for node in found.added] == ["a-new-0", "a-new-1"]
     assert sorted(found.placed.values()) == ["a-new-0", "a-new-1", "old"]
     assert found.is_cheapest
