@@ -216,7 +216,9 @@ def check_line(name: str, found: ObjectDifference) -> str:
 
 def check_summary(name: str, checked: Checked) -> str:
     """Return how many objects were compared, and how many differences there are."""
+    count = len(checked.found)
+    differences = "1 difference" if count == 1 else f"{count} differences"
     return (
-        f"{name}: compared {checked.compared} objects; {len(checked.found)} differences, "
+        f"{name}: compared {checked.compared} objects; {differences}, "
         f"{checked.unexplained} not explained by a policy"
     )

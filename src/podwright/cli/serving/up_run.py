@@ -525,7 +525,7 @@ async def _follow(
 
     async with AsyncExitStack() as stack:
         connection = await stack.enter_async_context(ReadConnection(source))
-        target = await stack.enter_async_context(Target(own, "here"))
+        target = await stack.enter_async_context(Target(own, "here", on_rejected=print_message))
         scope = await scope_of(connection, selection)
         sync = new_sync(connection, scope, policies)
         await sync.open([target])

@@ -429,7 +429,7 @@ def test_a_sync_creates_the_objects_and_says_what_it_did(address, source):
         source.send("DELETE", "/api/v1/nodes/n2")
         printed, errors, status = command(f"{line} --check")
         assert printed == "nodes/n2: source <none>, there is there: not explained\n"
-        assert errors == ("there: compared 9 objects; 1 differences, 1 not explained by a policy\n")
+        assert errors == ("there: compared 9 objects; 1 difference, 1 not explained by a policy\n")
         assert status == 1
     assert {each.split()[0] for each in source.requests} <= {"GET", "WATCH"}
 

@@ -62,7 +62,7 @@ class ImportedCluster(msgspec.Struct, frozen=True):
     objects : list of tuple
         Each with its kind, in the order in which they can be created.
     warnings : list of str
-        Which kinds were left out, and why.
+        Which kinds were left out, and why, and which namespaces do not exist.
     """
 
     objects: list[tuple[SourceKind, Document]]
@@ -96,6 +96,13 @@ async def read_cluster(
             # Few servers have groups of pods; without them nothing is missing.
             if not kind.is_group or error.status != HTTPStatus.NOT_FOUND:
                 found.warnings.append(f"no {kind.resource} are read: {error}")
+    # A selector also leaves out namespaces.
+    if not options.selector and any(kind.resource == "namespaces" for kind in kinds):
+        present = {
+            obj["metadata"]["name"] for kind, obj in found.objects if kind.resource == "namespaces"
+        }
+        absent = [name for name in options.namespaces if name not in present]
+        found.warnings.extend(f'there is no namespace "{name}"' for name in absent)
     # Definitions were read last, and are created first.
     objects = sorted(settled(found.objects), key=lambda each: each[0].resource != DEFINITIONS)
     return ImportedCluster(objects, found.warnings)

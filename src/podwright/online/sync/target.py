@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Self
 
@@ -69,6 +69,7 @@ _REPORT: Final = "/podwright/v1/sync"
 _UNKNOWN_PATH: Final = frozenset(
     {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
 )
+_GROUPS: Final = "--feature-gates GenericWorkload=true,GangScheduling=true"
 _PASSING: Final = frozenset({429, 500, 502, 503, 504})
 _ATTEMPTS: Final = 5
 
@@ -119,6 +120,8 @@ class Target:
     address : ClusterAddress
     name : str
         In messages.
+    on_rejected : callable
+        Called with a line about the first rejection of each kind and reason.
 
     Attributes
     ----------
@@ -138,8 +141,15 @@ class Target:
         Set when the destination requests a comparison with the source.
     """
 
-    def __init__(self, address: ClusterAddress, name: str) -> None:
+    def __init__(
+        self,
+        address: ClusterAddress,
+        name: str,
+        *,
+        on_rejected: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.name = name
+        self._on_rejected = on_rejected
         self.address = address
         self.check_due = asyncio.Event()
         self.takes_several = True
@@ -340,11 +350,18 @@ class Target:
             await asyncio.sleep(backoff.next_ns() / 1e9)
 
     def _note_rejected(self, operation: Operation, error: RejectedRequest) -> None:
-        place = (operation.kind.name, operation.key)
+        kind = operation.kind
+        place = (kind.name, operation.key)
         self.rejected.setdefault(place, []).append(operation)
-        if place not in self._retried:
-            self.errors[operation.kind.kind, error.reason or str(error.status)] += 1
-            self.last_error = str(error)
+        if place in self._retried:
+            return
+        self.last_error = f"{kind.name} {operation.key}: {error}"
+        if error.status == HTTPStatus.NOT_FOUND and kind.is_group and not kind.definition:
+            self.last_error += f"; a destination with groups is started with {_GROUPS}"
+        reason = kind.kind, error.reason or str(error.status)
+        self.errors[reason] += 1
+        if self.errors[reason] == 1:
+            self._on_rejected(f"{self.name}: {self.last_error}")
 
     def supersede(self, resource: str, key: str) -> bool:
         """Drop what was rejected of an object, which has changed; return whether there was some."""

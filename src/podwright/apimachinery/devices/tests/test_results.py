@@ -116,6 +116,25 @@ def test_a_share_has_an_id_and_all_capacities() -> None:
     assert plain.devices.results[0].share_id is None
 
 
+@pytest.mark.parametrize(
+    ("requested", "consumed"),
+    [
+        pytest.param("4500M", "5G", id="a multiple of thousands"),
+        pytest.param("9500M", "9765625Ki", id="also of 1024"),
+        pytest.param("1G", "1G", id="the least, which is not rounded"),
+    ],
+)
+def test_an_amount_in_steps_has_the_form_that_servers_store(requested: str, consumed: str) -> None:
+    bandwidth = {
+        "value": "100G",
+        "requestPolicy": {"default": "1G", "validRange": {"min": "1G", "step": "1G"}},
+    }
+    nic = {"name": "a", "allowMultipleAllocations": True, "capacity": {"bandwidth": bandwidth}}
+    asked = exactly("r", 1, capacity={"requests": {"bandwidth": requested}})
+    (found,) = _results(published(nic), claim("c", asked))
+    assert found.devices.results[0].consumed_capacity == {"bandwidth": consumed}
+
+
 # ---------------------------------------------------------------- configurations
 
 

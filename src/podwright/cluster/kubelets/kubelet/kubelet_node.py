@@ -366,17 +366,28 @@ def rejection_of(pod: Pod, use: PodUse, node: Node, others: Iterable[PodUse]) ->
         )
     present = list(others)
     return (
-        _resource_rejection(use, node, present)
+        _resource_rejection(pod, use, node, present)
         or _affinity_rejection(pod, node)
         or _port_rejection(use, present)
         or _taint_rejection(pod, node)
     )
 
 
-def _resource_rejection(use: PodUse, node: Node, others: list[PodUse]) -> Rejection | None:
+def _resource_rejection(
+    pod: Pod, use: PodUse, node: Node, others: list[PodUse]
+) -> Rejection | None:
+    """Return which requested resource the node lacks; devices that the pod has are not counted.
+
+    Upstream: pkg/kubelet/lifecycle/predicate.go, removeMissingExtendedResources
+    """
     allocatable = node.status.allocatable
+    devices = (pod.raw.get("status") or {}).get("extendedResourceClaimStatus") or {}
+    # The scheduler maps a resource for all containers that request it.
+    allocated = {each.get("resourceName") for each in devices.get("requestMappings") or ()}
     requests = {"pods": 1} | use.requests
     for name in dict.fromkeys((*_FIRST, *requests)):
+        if name in allocated:
+            continue
         requested = requests.get(name, 0)
         text = allocatable.get(name)
         if text is None:

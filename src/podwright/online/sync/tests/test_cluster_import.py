@@ -166,6 +166,20 @@ def test_no_namespace_of_a_kind_is_read_if_one_may_not_be():
     assert about.startswith("no poddisruptionbudgets are read: ")
 
 
+@pytest.mark.parametrize(
+    ("options", "absent"),
+    [
+        pytest.param({"namespaces": ["team", "taem"]}, ["taem"], id="a misspelled name"),
+        pytest.param({"namespaces": ["taem"], "kinds": ["pods"]}, [], id="they are not read"),
+        pytest.param({"namespaces": ["team"], "selector": "a=b"}, [], id="it may lack the label"),
+    ],
+)
+def test_a_namespace_that_does_not_exist_is_reported(options, absent):
+    found, _ = imported(cluster(), **options)
+    about = [line for line in found.warnings if "namespace" in line]
+    assert about == [f'there is no namespace "{name}"' for name in absent]
+
+
 def test_a_kind_that_is_needed_ends_the_import():
     served = cluster()
     served.fail("/nodes", 403)

@@ -24,10 +24,12 @@ from podwright.online.sync.operations import (
     Operation,
     Settle,
 )
+from podwright.online.sync.source_kinds import SourceKind
 from podwright.online.sync.target import ReplacedTarget, SavedState, Target, seen_pods
 from podwright.online.sync.tests.source_changes import KINDS
 
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+GROUPS = ("scheduling.k8s.io/v1alpha2", "scheduling.x-k8s.io/v1alpha1")
 
 
 class Destination:
@@ -346,6 +348,34 @@ def test_an_object_that_always_changes_is_rejected_after_five_attempts():
     asyncio.run(target.execute(operation))
     assert target.errors == {("RuntimeClass", "Conflict"): 2}
     assert "changed" in target.last_error
+
+
+def test_the_first_rejection_of_a_kind_for_a_reason_is_reported():
+    lines: list[str] = []
+    target, destination = target_of({})
+    target._on_rejected = lines.append
+    groups = {
+        name: SourceKind(name, "PodGroup", "podgroups", is_namespaced=True, is_required=False)
+        for name in GROUPS
+    }
+
+    async def write(_: str, path: str, __: bytes, **___: Any) -> bytes:
+        raise RejectedRequest("no", status=404 if "podgroups" in path else 403)
+
+    destination.write = write
+    in_tree, coscheduling = groups.values()
+    for kind, name in ((in_tree, "a"), (in_tree, "b"), (KINDS["pods"], "a"), (KINDS["pods"], "b")):
+        obj = {"metadata": {"name": name, "namespace": "team"}}
+        asyncio.run(target.execute(Create(kind, f"team/{name}", obj)))
+    assert lines == [
+        "d: podgroups team/a: no (status 404); a destination with groups is started with "
+        "--feature-gates GenericWorkload=true,GangScheduling=true",
+        "d: pods team/a: no (status 403)",
+    ]
+    assert target.errors == {("PodGroup", "404"): 2, ("Pod", "403"): 2}
+    # A definition makes the other groups, whichever gates are on.
+    asyncio.run(target.execute(Create(coscheduling, "team/c", obj)))
+    assert target.last_error == "podgroups.scheduling.x-k8s.io team/c: no (status 404)"
 
 
 def test_an_error_without_a_reason_is_counted_by_its_status():

@@ -58,9 +58,29 @@ def needs(**requests):
     return pod(containers=[container])
 
 
+def with_devices(given, *names):
+    """Return a pod whose requests of these resources are met by devices."""
+    mappings = [
+        {"containerName": "c", "resourceName": name, "requestName": f"container-0-request-{index}"}
+        for index, name in enumerate(names)
+    ]
+    claim = {"resourceClaimName": "p-devices", "requestMappings": mappings}
+    found = decode({**given.raw, "status": {"extendedResourceClaimStatus": claim}})
+    assert isinstance(found, Pod)
+    return found
+
+
+OF_CLASS = {"deviceclass.resource.kubernetes.io/gpu": "1"}
+
+
 @pytest.mark.parametrize(
     ("given", "allocatable", "found"),
     [
+        (needs(**OF_CLASS), {"pods": "1"}, f"OutOf{next(iter(OF_CLASS))}"),
+        (with_devices(needs(**OF_CLASS), *OF_CLASS), {"pods": "1"}, ""),
+        (with_devices(needs(a_b__gpu="2"), "a-b/gpu"), {"a-b/gpu": "1", "pods": "1"}, ""),
+        (with_devices(needs(a_b__gpu="2"), "c-d/gpu"), {"a-b/gpu": "1", "pods": "1"},
+         "OutOfa-b/gpu"),
         (needs(cpu="2"), {"cpu": "2", "pods": "1"}, ""),
         (needs(cpu="2001m"), {"cpu": "2", "pods": "1"}, "OutOfcpu"),
         (needs(memory="4Gi"), {"memory": "4Gi", "pods": "1"}, ""),
