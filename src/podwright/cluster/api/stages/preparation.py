@@ -84,7 +84,10 @@ def prepare_new(parts: ServedParts, write: SentWrite) -> None:
         sent = write.sent.get("metadata") or {}
         document = without_default_labels(document, has_labels=bool(sent.get("labels")))
     if disabled := parts.disabled_fields.get(resource.storage):
-        document = without_disabled(disabled, document, None)
+        kept = without_disabled(disabled, document, None)
+        if kept is not document:
+            # Upstream's storage sets the defaults again when it reads what was stored.
+            document = resource.storage_kind.with_defaults(kept)
     document = strategies.prepared_for_create(resource, document, write.now_ns)
     if write.is_restored and named.get("status"):
         document = with_part(document, "status", named["status"])

@@ -94,6 +94,8 @@ def test_groups_have_workloads_that_exist_and_are_removed_after_their_pods() -> 
         "metadata": {"name": "g"},
         "spec": {"schedulingPolicy": policy, "podGroupTemplateRef": reference},
     }
+    # Its gate is off: what is sent is dropped, and the default is stored.
+    group["spec"]["disruptionMode"] = "PodGroup"
     templates = [{"name": "t", "schedulingPolicy": policy}]
     workload = {"metadata": {"name": "w"}, "spec": {"podGroupTemplates": templates}}
     refused = 'podgroups.scheduling.k8s.io "g" is forbidden: PodGroup rejected: '
@@ -106,6 +108,7 @@ def test_groups_have_workloads_that_exist_and_are_removed_after_their_pods() -> 
     reference["workload"]["podGroupTemplateName"] = "t"
     status, reply = send("POST", f"{api}/podgroups", group)
     assert status == 201, reply
+    assert reply["spec"]["disruptionMode"] == "Pod"
     assert reply["metadata"]["finalizers"] == ["scheduling.k8s.io/podgroup-protection"]
 
     pods = "/api/v1/namespaces/default/pods"

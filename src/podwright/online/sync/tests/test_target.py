@@ -368,14 +368,14 @@ def test_the_first_rejection_of_a_kind_for_a_reason_is_reported():
         obj = {"metadata": {"name": name, "namespace": "team"}}
         asyncio.run(target.execute(Create(kind, f"team/{name}", obj)))
     assert lines == [
-        "d: podgroups team/a: no (status 404); a destination with groups is started with "
+        "d: podgroups team/a: no; a destination with groups is started with "
         "--feature-gates GenericWorkload=true,GangScheduling=true",
-        "d: pods team/a: no (status 403)",
+        "d: pods team/a: no",
     ]
     assert target.errors == {("PodGroup", "404"): 2, ("Pod", "403"): 2}
     # A definition makes the other groups, whichever gates are on.
     asyncio.run(target.execute(Create(coscheduling, "team/c", obj)))
-    assert target.last_error == "podgroups.scheduling.x-k8s.io team/c: no (status 404)"
+    assert target.last_error == "podgroups.scheduling.x-k8s.io team/c: no"
 
 
 def test_an_error_without_a_reason_is_counted_by_its_status():
