@@ -69,12 +69,6 @@ def allocation_results(
 def _result(chosen: Chosen, claim: ResourceClaim, place: int) -> DeviceRequestAllocationResult:
     choice, device = chosen.choice, chosen.device
     driver, pool, name = device.id
-    # An amount in steps has no suffix, as upstream. The second call gives it the form in which API
-    # servers store it: the status of a claim with another form could not be updated.
-    consumed = {
-        capacity: format_quantity(format_quantity(amount))
-        for capacity, amount in (chosen.consumed or {}).items()
-    }
     return DeviceRequestAllocationResult(
         request=choice.full_name,
         driver=driver,
@@ -85,7 +79,12 @@ def _result(chosen: Chosen, claim: ResourceClaim, place: int) -> DeviceRequestAl
         binding_conditions=device.device.binding_conditions,
         binding_failure_conditions=device.device.binding_failure_conditions,
         share_id=None if chosen.consumed is None else _share_id(claim, str(device.id), place),
-        consumed_capacity=consumed,
+        # An amount in steps has no suffix, as upstream. The second call gives it the form in which
+        # API servers store it: the status of a claim with another form could not be updated.
+        consumed_capacity={
+            capacity: format_quantity(format_quantity(amount))
+            for capacity, amount in (chosen.consumed or {}).items()
+        },
     )
 
 

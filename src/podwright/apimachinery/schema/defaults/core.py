@@ -195,6 +195,7 @@ _CLAIM: Final = parts(
 _POLICY_PORTS: Final = items(parts(ports=items(absent(protocol="TCP"))))
 _POLICY_RULES: Final = parts(ingress=_POLICY_PORTS, egress=_POLICY_PORTS)
 
+set_pod_group_defaults: Final = parts(spec=absent(disruptionMode="Pod"))
 set_priority_class_defaults: Final = absent(preemptionPolicy="PreemptLowerPriority")
 set_resource_claim_defaults: Final = parts(spec=_CLAIM)
 set_resource_claim_template_defaults: Final = parts(spec=parts(spec=_CLAIM))

@@ -364,8 +364,8 @@ def test_the_first_rejection_of_a_kind_for_a_reason_is_reported():
 
     destination.write = write
     in_tree, coscheduling = groups.values()
+    obj = {"metadata": {"name": "a", "namespace": "team"}}
     for kind, name in ((in_tree, "a"), (in_tree, "b"), (KINDS["pods"], "a"), (KINDS["pods"], "b")):
-        obj = {"metadata": {"name": name, "namespace": "team"}}
         asyncio.run(target.execute(Create(kind, f"team/{name}", obj)))
     assert lines == [
         "d: podgroups team/a: no; a destination with groups is started with "
