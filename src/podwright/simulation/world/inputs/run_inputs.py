@@ -431,11 +431,24 @@ def _is_found(owner: OwnerReference, kinds: set[GroupKind]) -> bool:
 
 
 def _missing_nodes(sourced: Sequence[Sourced], others: set[str]) -> Iterator[FieldError]:
-    """Yield an error for each pod on a node that does not exist; `others` are further nodes."""
+    """Yield an error for each pod on a node that does not exist; `others` are further nodes.
+
+    Without any node it is one error: `kubectl get all` leaves nodes out.
+    """
     nodes = others | {entry.object.name for entry in sourced if entry.object.kind == Node.kind}
-    for entry in sourced:
+    placed = [one for one in sourced if isinstance(one.object, Pod) and one.object.spec.node_name]
+    if not nodes and len(placed) > 1:
+        message = (
+            f"there are no nodes, and {len(placed)} pods have one; add the nodes, as "
+            "`kubectl get nodes -o yaml` prints them"
+        )
+        yield FieldError(source=placed[0].source, path="spec.nodeName", message=message)
+        return
+    for entry in placed:
         pod = entry.object
-        if isinstance(pod, Pod) and (node := pod.spec.node_name) and node not in nodes:
+        assert isinstance(pod, Pod)
+        node = pod.spec.node_name
+        if node not in nodes:
             message = f'there is no Node "{node}"{_suggestion(node, nodes)}'
             yield FieldError(source=entry.source, path="spec.nodeName", message=message, value=node)
 

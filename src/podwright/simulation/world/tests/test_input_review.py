@@ -394,6 +394,15 @@ def test_nodes_that_pods_name_are_there():
         'f: 5: spec.nodeName: there is no Node "zzz"',
     ]
     assert list(_missing_nodes(sourced, {"node-2", "zzz"})) == []
+    # A dump without nodes is one error; without pods on some it is none.
+    assert [str(each) for each in _missing_nodes(sourced[1:], set())] == [
+        "f: 2: spec.nodeName: there are no nodes, and 3 pods have one; add the nodes, as "
+        "`kubectl get nodes -o yaml` prints them"
+    ]
+    assert [str(each) for each in _missing_nodes(sourced[1:2], set())] == [
+        'f: 2: spec.nodeName: there is no Node "node-1"'
+    ]
+    assert list(_missing_nodes(sourced[3:4], set())) == []
 
 
 def test_what_never_ends_needs_an_end():
