@@ -137,12 +137,9 @@ class RoleResolver:
         return MissingRole(kind, name) if role is None else role.raw.get("rules") or []
 
     def _catch_up(self) -> None:
-        has_changed = False
-        for roles in self._roles:
-            has_changed = bool(list(roles.changes())) or has_changed
-        for bindings in (self._cluster_bindings, self._bindings):
-            has_changed = bindings.catch_up() or has_changed
-        if has_changed:
+        have_changed = [each.catch_up() for each in (self._cluster_bindings, self._bindings)]
+        have_changed += [True for roles in self._roles for _ in roles.changes()]
+        if any(have_changed):
             self._remembered.clear()
 
     def _resolved(self, user: User, namespace: str) -> Grants:

@@ -119,7 +119,7 @@ class HttpReply(msgspec.Struct, frozen=True):
         return ", ".join(values) if values else None
 
 
-_MANAGER_MAX: Final = 128
+_MANAGER_MAX_BYTES: Final = 128
 
 
 def manager_of(request: HttpRequest, field_manager: str) -> str:
@@ -136,9 +136,8 @@ def manager_of(request: HttpRequest, field_manager: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _of_agent(text: str) -> str:
-    agent = text.partition("/")[0][:_MANAGER_MAX]
-    printable = "".join(letter for letter in agent if letter.isprintable())
-    return printable or "unknown"
+    agent = "".join(letter for letter in text.partition("/")[0] if letter.isprintable())
+    return agent.encode()[:_MANAGER_MAX_BYTES].decode(errors="ignore") or "unknown"
 
 
 # ------------------------------------------------------------------------------------ query strings

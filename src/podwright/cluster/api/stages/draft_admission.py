@@ -332,7 +332,8 @@ class Admission:
         namespace = pod.metadata.namespace if self._has_accounts else ""
         facts = facts_of(spec)
         state, made = (None, {}) if facts is None else facts.get(Admission, (None, {}))
-        known: Pod | None = made.get(namespace) if state is self._state else None
+        made = made if state is self._state else {}
+        known: Pod | None = made.get(namespace)
         if known is not None and known.raw["spec"] is None:
             return msgspec.structs.replace(known, raw=known.raw | {"spec": spec})
         if known is not None and type(known.raw["spec"]) is Spec:
@@ -348,7 +349,6 @@ class Admission:
             known = admitted
         # The condition of a gated pod has the time of its creation.
         if facts is not None and not known.spec.scheduling_gates:
-            made = made if state is self._state else {}
             kept = known
             if known.raw["spec"] is spec:  # a spec does not keep itself
                 kept = msgspec.structs.replace(known, raw=known.raw | {"spec": None})

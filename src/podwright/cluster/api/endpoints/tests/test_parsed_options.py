@@ -29,7 +29,7 @@ from podwright.cluster.api.endpoints.replies.negotiation import (
     check_stream,
     negotiate,
 )
-from podwright.cluster.api.endpoints.request import HttpRequest
+from podwright.cluster.api.endpoints.request import HttpRequest, manager_of
 from podwright.cluster.api.rejections import Rejection
 
 
@@ -181,6 +181,24 @@ def test_the_options_of_writes(query: str, options: WriteOptions, shown: Any) ->
     manager = options.field_manager or "z"
     shown = shown | {"fieldManager": manager}
     assert found == msgspec.structs.replace(options, field_manager=manager, document=shown)
+
+
+@pytest.mark.parametrize(
+    ("agent", "manager"),
+    [
+        ("kubectl/v1.36.0 (linux/amd64)", "kubectl"), ("curl", "curl"), ("", "unknown"),
+        ("/v1", "unknown"), ("\t/v1", "unknown"), ("a b\tc\x07/1", "a bc"),
+        ("x" * 128, "x" * 128), ("x" * 129, "x" * 128), ("\t" + "x" * 128, "x" * 128),
+        ("ö" * 65, "ö" * 64), ("x" + "ö" * 64, "x" + "ö" * 63),
+    ],
+)  # fmt: skip
+def test_the_manager_of_a_request_without_one_is_the_start_of_its_agent(
+    agent: str, manager: str
+) -> None:
+    """Upstream: apiserver/pkg/endpoints/handlers/create.go, prefixFromUserAgent"""
+    made = HttpRequest("POST", "/", headers={"user-agent": agent})
+    assert manager_of(made, "") == manager
+    assert manager_of(made, "given") == "given"
 
 
 def test_what_is_wrong_with_a_manager() -> None:

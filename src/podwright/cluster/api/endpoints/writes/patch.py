@@ -456,8 +456,6 @@ def applied_by(backend: Backend, call: Call, options: WriteOptions) -> MakeNew:
         )
         if current is None:
             _check_no_uid(call, configuration)
-            if call.request.is_restored:
-                found = _with_restored_metadata(found, configuration)
         if decoded.duplicates and options.field_validation == "Strict":
             (error,) = decoded.duplicates
             raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {error}")
@@ -487,16 +485,6 @@ def _check_no_uid(call: Call, document: Document) -> None:
         resource = call.resource
         text = f"uid mismatch: the provided object specified uid {sent}, and no existing object"
         raise conflict(resource.group, resource.plural, call.info.name, f"{text} was found")
-
-
-_RESTORED: Final = ("creationTimestamp", "generation")
-
-
-def _with_restored_metadata(document: Document, configuration: Document) -> Document:
-    """Return a new object with the metadata of a restored one, which no apply request sets."""
-    sent: Document = configuration.get("metadata") or {}
-    kept = {name: sent[name] for name in _RESTORED if sent.get(name) is not None}
-    return document | {"metadata": document["metadata"] | kept}
 
 
 def _check_configuration(configuration: Document) -> None:
