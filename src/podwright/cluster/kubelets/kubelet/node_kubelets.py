@@ -93,12 +93,7 @@ class Kubelet:
     def needs_sync(self, pod: Pod) -> bool:
         """Whether a pod differs from what the last sync read and wrote."""
         record = self._records.get(pod.key)
-        return (
-            record is None
-            or record.uid != pod.uid
-            or record.seen != _seen(pod)
-            or record.status != pod.raw.get("status")
-        )
+        return record is None or record.seen != _seen(pod) or record.status != pod.raw.get("status")
 
     def forget(self, key: NamespacedName) -> None:
         """Forget a pod that is gone."""
@@ -118,8 +113,7 @@ class Kubelet:
         record = self._records.get(pod.key)
         actions: list[RecordEvent | UpdateObject | DeleteObject] = []
         is_new = is_restored = False
-        if record is None or record.uid != pod.uid:
-            self.forget(pod.key)
+        if record is None:
             record = self._restore(pod, node, now_ns)
             is_known = "startTime" in (pod.raw.get("status") or {}) or record.running
             is_new, is_restored = True, has_all_statuses(pod.raw)

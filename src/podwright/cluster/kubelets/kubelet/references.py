@@ -44,14 +44,12 @@ def volume_errors(pod: Document, reader: ObjectReader) -> Iterator[tuple[str, st
     namespace = pod["metadata"].get("namespace") or ""
     for volume in used_volumes(pod):
         errors = []
-        for kind, name, keys, is_optional in _volume_sources(volume):
-            if is_optional:
-                continue
+        for kind, name, source in _needed_sources(volume):
             found = reader.get(kind, f"{namespace}/{name}")
             if found is None:
                 errors.append(f'{_NOUNS[kind]} "{name}" not found')
                 continue
-            data = _data(found)
+            data, keys = _data(found), [item["key"] for item in source.get("items") or ()]
             errors += [f"{_NO_KEY[kind]}: {key}" for key in keys if key not in data][:1]
         if errors:
             yield volume["name"], aggregated(errors)
@@ -102,23 +100,13 @@ _NO_KEY: Final = {
 }
 
 
-def _volume_sources(volume: Document) -> Iterator[tuple[GroupKind, str, list[str], bool]]:
-    for kind, field, name_field in (
-        (CONFIG_MAP, "configMap", "name"),
-        (SECRET, "secret", "secretName"),
-    ):
-        source = volume.get(field)
-        if source is not None:
-            yield kind, source.get(name_field) or "", _keys(source), bool(source.get("optional"))
-    for source in (volume.get("projected") or {}).get("sources") or ():
+def _needed_sources(volume: Document) -> Iterator[tuple[GroupKind, str, Document]]:
+    """Yield the kind, the name and the reference of the objects that a volume cannot do without."""
+    for part in (volume, *((volume.get("projected") or {}).get("sources") or ())):
         for kind, field in ((CONFIG_MAP, "configMap"), (SECRET, "secret")):
-            part = source.get(field)
-            if part is not None:
-                yield kind, part.get("name") or "", _keys(part), bool(part.get("optional"))
-
-
-def _keys(source: Document) -> list[str]:
-    return [item["key"] for item in source.get("items") or ()]
+            source = part.get(field)
+            if source is not None and not source.get("optional"):
+                yield kind, source.get("name") or source.get("secretName") or "", source
 
 
 def _data(obj: KubernetesObject) -> set[str]:

@@ -99,10 +99,11 @@ def test_a_sync_leaves_nothing_that_is_due_at_its_time(seconds):
 def test_another_pod_of_the_same_name_has_the_room_of_the_former():
     made = syncs()
     half = {"resources": {"requests": {"cpu": "3"}}}
-    pods = [a_pod(spec={"containers": [RUNNING | half]}, uid=uid) for uid in ("a", "b")]
-    for pod in pods:
+    for uid in ("a", "b"):
+        pod = a_pod(spec={"containers": [RUNNING | half]}, uid=uid)
         written: Any = made.sync(pod, NOW).obj
         assert written.status.phase == "Running"
+        made.forget(pod)
 
 
 def test_a_pod_whose_annotations_cannot_be_read_is_an_error_with_its_name():

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.objects import KubernetesObject, ObjectPut
+from podwright.apimachinery.schema import decode
 from podwright.cluster import kubelets
-from podwright.cluster.api import DeleteObject
+from podwright.cluster.api import DeleteObject, UpdateObject
 from podwright.cluster.kubelets import (
     Lifecycle,
     RecordEvent,
@@ -34,6 +35,7 @@ from podwright.cluster.store import ObjectStore
 
 POD, NODE, CUSTOM = ("", "Pod"), ("", "Node"), ("", "Custom")
 OTHERS = stages_of(WAIT, kind="Custom")
+OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u"}
 
 
 @pytest.mark.parametrize(
@@ -114,6 +116,17 @@ def test_the_address_of_a_pod_that_is_gone_is_forgotten():
     assert list(driver.life.state().addresses.pods.values()) == ["10.64.0.1"]
     driver.delete(driver.objects["default/web"])
     assert driver.life.state().addresses.pods == {}
+
+
+def test_after_a_built_in_stage_only_the_update_schedules_the_next_one():
+    life = Lifecycle()
+    (scheduled,) = life.handle(ObjectPut(a_pod(ownerReferences=[OWNER])), NOW)
+    assert isinstance(scheduled, ScheduleStage)
+    (update,) = life.handle(scheduled.event, scheduled.due_ns)
+    assert isinstance(update, UpdateObject)
+    (following,) = life.handle(ObjectPut(decode(update.obj.raw)), scheduled.due_ns)
+    assert isinstance(following, ScheduleStage)
+    assert following.stage == "pod-complete"
 
 
 def test_a_pod_has_its_claims_prepared_only_where_claims_can_be_read():

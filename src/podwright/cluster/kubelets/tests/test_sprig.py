@@ -62,6 +62,8 @@ from podwright.cluster.kubelets.templates.template_parser import TemplateError
             '{"1":"a","true":"b"} <no value>',
         ),
         ('{{ mod "7" "4" }} {{ mod -7 4 }} {{ div 7 "2" }} {{ div 9 3 }}', "3 -3 3 3"),
+        ("{{ div -1 1 }} {{ div 1 -1 }} {{ div -1 -1 }} {{ div 7 -2 }}", "-1 -1 1 -3"),
+        ("{{ mod -1 2 }} {{ mod 1 -2 }} {{ mod -1 -2 }} {{ mod 7 -2 }}", "-1 1 -1 1"),
         ("{{ max 2 9 4 }} {{ min 5 2 9 }} {{ maxf 1.5 3 2 }} {{ minf 1.5 3 0.5 }}", "9 2 3 0.5"),
         ("{{ addf 1.5 2 }} {{ subf 7.5 2 3 }} {{ mulf 1.5 2 2 }} {{ divf 10 4 }}", "3.5 2.5 6 2.5"),
         ("{{ until 0 }}{{ until -3 }} {{ untilStep 0 -6 -2 }}", "[][0 -1 -2] [0 -2 -4]"),

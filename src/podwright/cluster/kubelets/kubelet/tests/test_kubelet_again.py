@@ -213,7 +213,6 @@ def test_a_value_that_depends_on_an_unknown_source_is_not_simulated(env, is_know
     [
         pytest.param({}, False, id="none"),
         pytest.param({"labels": {"a": "b"}}, False, id="labels"),
-        pytest.param({"uid": "b"}, True, id="another pod"),
         pytest.param({"generation": 2}, True, id="the spec"),
         pytest.param({"deletionTimestamp": "2026-01-01T00:01:00Z"}, True, id="deleted"),
         pytest.param({"deletionGracePeriodSeconds": 0}, True, id="another grace period"),
