@@ -292,8 +292,8 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
             raise bad_request("fieldSelector metadata.name doesn't match requested name")
         named = FieldRequirement("metadata.name", call.info.name)
         fields = FieldSelector((*fields.requirements, named))
+    check_stream(call.media)
     if options.sends_initial_events and version > store.resource_version:
-        check_stream(call.media)
         return Watch(call, None, options, version_too_large(version, store.resource_version))
     since: int | None = version or None
     if options.sends_initial_events:
@@ -310,7 +310,5 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
             fields=stored_fields(call.resource, fields),
         )
     except Expired as error:
-        check_stream(call.media)
         return Watch(call, None, options, too_old(error))
-    check_stream(call.media)
     return Watch(call, cursor, options)

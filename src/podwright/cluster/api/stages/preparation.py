@@ -51,8 +51,6 @@ def keep_distinct_owners(_parts: ServedParts, write: SentWrite) -> None:
     """
     metadata: Document = write.new.get("metadata") or {}
     owners = metadata.get("ownerReferences") or ()
-    if len(owners) < 2:
-        return
     kept: list[Document] = []
     repeated: dict[str, None] = {}
     for owner, is_repeated in zip(owners, repeats(owners), strict=True):

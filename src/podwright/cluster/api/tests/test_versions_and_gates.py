@@ -28,7 +28,11 @@ from podwright.cluster.api.versions.autoscaler_versions import (
 )
 from podwright.cluster.api.versions.conversions import VersionConversion, conversion_of
 from podwright.cluster.api.versions.device_versions import CHANGED_DEVICE_KINDS, DEVICES_V1BETA1
-from podwright.cluster.api.versions.resources import Resources, built_in_resources
+from podwright.cluster.api.versions.resources import (
+    Resources,
+    built_in_resources,
+    with_reset_owners,
+)
 from podwright.cluster.store import ObjectStore
 from podwright.testing import make_pod
 
@@ -699,3 +703,22 @@ def test_resources_are_found_by_their_group_their_version_and_their_storage():
     only = Resources(["resource.k8s.io/v1/resourceclaims", "v1"])
     assert [each.plural for each in only if each.group] == ["resourceclaims"]
     assert only.group_versions == ["resource.k8s.io/v1", "v1"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "owners"),
+    [
+        ({"name": "a", "managedFields": []}, [{}]),
+        ({"name": "a", "managedFields": [{}]}, [{}]),
+        ({"name": "a", "managedFields": None}, None),
+        ({"name": "a"}, None),
+    ],
+)
+def test_empty_managed_fields_are_one_empty_entry(metadata, owners):
+    given = {"metadata": metadata, "data": {}}
+    found = with_reset_owners(given)
+    assert found["metadata"].get("managedFields") == owners
+    assert found["metadata"]["name"] == "a"
+    assert found["data"] == {}
+    assert with_reset_owners({"metadata": "x"}) == {"metadata": "x"}
+    assert with_reset_owners({}) == {}

@@ -165,3 +165,11 @@ def test_an_object_without_such_fields_is_not_copied() -> None:
 
 def test_with_all_gates_nothing_is_dropped() -> None:
     assert disabled_fields(frozenset()) == {}
+
+
+@pytest.mark.parametrize(("gates", "status"), [((), 201), (("SELinuxMount",), 422)])
+def test_the_labels_of_mounts_are_chosen_with_their_gate_only(gates, status) -> None:
+    server = server_without(*gates)
+    options = {"seLinuxChangePolicy": "MountOption"}
+    found, made = server.reply("POST", PODS, pod("p", securityContext=options))
+    assert found == status, made

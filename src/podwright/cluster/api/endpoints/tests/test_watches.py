@@ -123,6 +123,25 @@ def test_initial_events_of_a_version_to_come_are_an_error_event(server):
     assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "watch=true",
+        f"watch=true&{_INITIAL}&resourceVersion=999999999",
+        "watch=true&resourceVersion=2",
+    ],
+    ids=["of all", "of a version to come", "of a discarded version"],
+)
+def test_a_watch_has_no_representation_in_yaml(server, query):
+    for name in "abc":
+        server.reply("POST", CONFIG_MAPS, config_map(name))
+    server.store.compact(server.store.resource_version)
+    path = f"{CONFIG_MAPS}?{query}"
+    status, text = server.reply("GET", path, headers={"accept": "application/yaml"})
+    assert status == 406
+    assert "only the following media types are accepted: application/json" in text
+
+
 def test_initial_events_of_the_present_version_are_sent(server):
     server.reply("POST", CONFIG_MAPS, config_map("a"))
     version = server.store.resource_version

@@ -167,6 +167,23 @@ def test_values_that_the_typed_object_cannot_hold() -> None:
     assert error.value.status["details"]["kind"] == "Node"
 
 
+def test_a_write_in_another_version_keeps_the_whole_stored_status() -> None:
+    metadata = {"name": "a", "namespace": "default", "uid": "u"}
+    target = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 2}
+    kind = {"kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": target}
+    stored = decode(
+        {"apiVersion": "autoscaling/v2", **kind, "status": {"desiredReplicas": 1, "own": "kept"}}
+    )
+    sent = {"apiVersion": "autoscaling/v1", **kind, "status": {"desiredReplicas": 9}}
+    name = "autoscaling/v1 HorizontalPodAutoscaler"
+    for subresource, replicas, own in (("", 1, "kept"), ("status", 9, None)):
+        write = sent_write(name, sent, old=sent, current=stored, subresource=subresource)
+        encode(parts(), write)
+        assert write.body.api_version == "autoscaling/v2"
+        status = write.body.raw["status"]
+        assert (status["desiredReplicas"], status.get("own")) == (replicas, own)
+
+
 LARGE = "x" * 1_600_000
 
 
