@@ -30,7 +30,7 @@ class DefaultTolerationSeconds(Plugin):
             return
         present = spec_of(attributes).get("tolerations") or []
         tolerations = default_tolerations(present)
-        if len(tolerations) != len(present):
+        if tolerations != present:
             set_spec(attributes, tolerations=tolerations)
 
 

@@ -90,6 +90,23 @@ def test_what_a_policy_changes(spec: Document, operation: str | None, result: An
     assert found == result
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "authorization.k8s.io/v1 SubjectAccessReview",
+        "authentication.k8s.io/v1 TokenReview",
+        f"{GROUP} ValidatingAdmissionPolicy",
+        f"{GROUP} MutatingWebhookConfiguration",
+    ],
+)
+def test_reviews_and_what_admission_itself_reads_are_not_changed(kind: str) -> None:
+    """Upstream: plugin/policy/generic/plugin.go, ShouldHandle; rules/rules.go, IsExemptAdmission"""
+    plugin = MutatingAdmissionPolicy(a_context(a_store(*mutating(added("/data/x", "'y'")))))
+    assert outcome(plugin, a_write(kind, OBJECT)) == OBJECT
+    assert plugin.decides_by_template(a_write(kind, OBJECT))
+    assert not plugin.decides_by_template(a_write("v1 ConfigMap", OBJECT))
+
+
 def test_a_binding_that_does_not_match_leaves_the_next_one() -> None:
     first = {"policyName": "p", "matchResources": {"objectSelector": {"matchLabels": {"a": "b"}}}}
     (policy, binding) = mutating(added("/data/x", "'y'"))
