@@ -201,6 +201,9 @@ def test_a_binding_without_a_policy_applies_none() -> None:
 
 
 def test_which_requests_policies_review() -> None:
+    every = {"resourceRules": [RULES["resourceRules"][0] | {"resources": ["*"]}]}
+    documents = policies({"expression": "false"}, matchConstraints=every)
+    denying = ValidatingAdmissionPolicy(a_context(a_store(*documents)))
     for kind, is_seen in (
         ("v1 ConfigMap", True),
         ("v1 Namespace", True),
@@ -210,6 +213,7 @@ def test_which_requests_policies_review() -> None:
         (f"{GROUP} MutatingWebhookConfiguration", False),
     ):
         assert is_reviewed(a_write(kind, {})) is is_seen, kind
+        assert isinstance(outcome(denying, a_write(kind, OBJECT)), str) is is_seen, kind
     plugin = ValidatingAdmissionPolicy(a_context(a_store(*policies({"expression": "true"}))))
     assert not plugin.decides_by_template(a_write("v1 ConfigMap", OBJECT))
     assert plugin.decides_by_template(a_write(f"{GROUP} ValidatingAdmissionPolicy", {}))

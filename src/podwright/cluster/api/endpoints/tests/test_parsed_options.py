@@ -162,6 +162,10 @@ def test_a_list_without_pages_shows_the_current_state(query, is_whole):
             "fieldValidation=Ignore", WriteOptions(field_validation="Ignore"),
             {"fieldValidation": "Ignore"},
         ),
+        (
+            "fieldValidation=Strict&fieldValidation=Ignore",
+            WriteOptions(field_validation="Strict"), {"fieldValidation": "Strict"},
+        ),
         ("fieldValidation=", WriteOptions(field_validation="Warn"), {}),
         (
             "force=true&fieldManager=m", WriteOptions(force=True, field_manager="m"),
