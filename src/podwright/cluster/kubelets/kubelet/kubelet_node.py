@@ -17,6 +17,7 @@ from zlib import crc32
 import msgspec
 
 from podwright.apimachinery.objects import (
+    SOURCE_UID,
     Document,
     NamespacedName,
     Node,
@@ -139,7 +140,7 @@ class KubeletNode:
         self._uncounted.clear()
         use = use_of(pod)
         node = self.read()
-        if node is not None:
+        if node is not None and not _was_admitted_elsewhere(pod):
             others = (other for key, other in self._uses.items() if key != pod.key)
             rejection = rejection_of(pod, use, node, others)
             if rejection is not None:
@@ -371,6 +372,16 @@ def rejection_of(pod: Pod, use: PodUse, node: Node, others: Iterable[PodUse]) ->
         or _port_rejection(use, present)
         or _taint_rejection(pod, node)
     )
+
+
+def _was_admitted_elsewhere(pod: Pod) -> bool:
+    """Whether a pod was copied with its node from a cluster whose kubelet runs it.
+
+    Since its admission there, labels of the node may have changed, or its allocatable resources.
+    The condition tells a pod that was bound here, which has the annotation too.
+    """
+    is_bound_here = any(one.type == "PodScheduled" for one in pod.status.conditions)
+    return SOURCE_UID in pod.metadata.annotations and not is_bound_here
 
 
 def _resource_rejection(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Pod, decode
+from podwright.apimachinery.objects import SOURCE_UID, Pod, decode
 from podwright.cluster.api import RecordEvent
 from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehaviors
@@ -148,6 +148,38 @@ def test_a_pod_needs_its_selector_and_its_required_terms():
     for labels, found in (({"c": "d"}, "NodeAffinity"), ({"a": "b"}, "NodeAffinity"),
                           ({"a": "b", "c": "d"}, "")):  # fmt: skip
         assert reason(given, node(labels=labels)) == found
+
+
+class Reader:
+    """A node by its name."""
+
+    def get(self, kind, name):
+        assert (kind, name) == (("", "Node"), "n")
+        return node({"cpu": "1", "memory": "4Gi", "pods": "2"})
+
+
+@pytest.mark.parametrize(
+    ("annotations", "conditions", "found"),
+    [
+        pytest.param({}, [], "OutOfcpu", id="a pod"),
+        pytest.param({SOURCE_UID: "u"}, [], "", id="a copy with its node"),
+        pytest.param({SOURCE_UID: "u"}, [{"type": "Ready", "status": "False"}], "",
+                     id="with another condition"),
+        pytest.param({SOURCE_UID: "u"}, [{"type": "PodScheduled", "status": "True"}], "OutOfcpu",
+                     id="a copy that was bound here"),
+    ],
+)  # fmt: skip
+def test_a_pod_that_was_admitted_elsewhere_is_not_rejected(annotations, conditions, found):
+    reader: Any = Reader()
+    kubelet = KubeletNode("n", Addresses(), reader, ImageBehaviors())
+    raw = needs(cpu="2").raw
+    metadata = {**raw["metadata"], "annotations": annotations}
+    given: Any = decode({**raw, "metadata": metadata, "status": {"conditions": conditions}})
+    rejection = kubelet.admit(given)
+    assert ("" if rejection is None else rejection.reason) == found
+    # What it uses counts for others.
+    later = kubelet.admit(pod("other"))
+    assert (later is None) is bool(found)
 
 
 def test_images_that_are_used_stay_on_the_node():
