@@ -355,13 +355,13 @@ class Target:
         self.rejected.setdefault(place, []).append(operation)
         if place in self._retried:
             return
-        self.last_error = f"{kind.name} {operation.key}: {error}"
+        self.last_error = str(error)
         if error.status == HTTPStatus.NOT_FOUND and kind.is_group and not kind.definition:
             self.last_error += f"; a destination with groups is started with {_GROUPS}"
         reason = kind.kind, error.reason or str(error.status)
         self.errors[reason] += 1
         if self.errors[reason] == 1:
-            self._on_rejected(f"{self.name}: {self.last_error}")
+            self._on_rejected(f"{self.name}: {kind.name} {operation.key}: {self.last_error}")
 
     def supersede(self, resource: str, key: str) -> bool:
         """Drop what was rejected of an object, which has changed; return whether there was some."""
