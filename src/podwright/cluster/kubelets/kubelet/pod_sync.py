@@ -416,12 +416,9 @@ class PodSync:
             if is_starting:
                 return has_started
             known = record.containers[container["name"]]
-            if kind == "ephemeral":
-                if known.running is None and known.ended is None:
-                    has_started |= self._start(known, container)
-            elif is_blocked and not has_app:
+            if is_blocked and not has_app:
                 continue
-            elif kind == "init":
+            if kind == "init":
                 if has_app or index < reached or known.has_succeeded:
                     continue
                 is_blocked = True

@@ -148,14 +148,12 @@ def _build(candidates: _Candidates) -> _Branch | tuple[int, ...]:
         return tuple(index for index, _ in candidates)
     # Plain paths are cheap to evaluate and come first; of these, the most frequent query. An
     # expression in CEL comes last: it may fail if the other requirements are not met.
-    chosen = min(counts, key=lambda text: (_rank(queries[text]), -counts[text]))
+    chosen = min(counts, key=lambda text: (*_costs(queries[text]), -counts[text]))
     return _Branch(queries[chosen], candidates)
 
 
-def _rank(query: ValueQuery) -> int:
-    if isinstance(query, CelQuery):
-        return 2
-    return 0 if query.names is not None else 1
+def _costs(query: ValueQuery) -> tuple[bool, bool]:
+    return isinstance(query, CelQuery), query.names is None
 
 
 def _leaf_for(node: _Branch | tuple[int, ...], document: Document, now_ns: int) -> tuple[int, ...]:

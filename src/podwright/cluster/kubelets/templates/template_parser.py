@@ -487,10 +487,7 @@ class _Tokens:
 
     @property
     def word(self) -> str:
-        if not self:
-            return ""
-        token = self._tokens[self._at]
-        return token.text if token.kind == "word" else ""
+        return self._tokens[self._at].text if self else ""
 
     def rest(self, count: int) -> tuple[_Token, ...]:
         return self._tokens[self._at : self._at + count]

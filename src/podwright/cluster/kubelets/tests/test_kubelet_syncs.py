@@ -96,6 +96,22 @@ def test_a_sync_leaves_nothing_that_is_due_at_its_time(seconds):
     assert due_ns >= NOW + SECOND
 
 
+def test_containers_that_all_end_at_once_end_one_after_another():
+    """A sync starts many of them, and the next one goes on."""
+    once = RUNNING | {"command": ["true"]}
+    inits = [once | {"name": f"i{number}"} for number in range(150)]
+    made = syncs()
+    obj: Any = a_pod(spec={"initContainers": inits, "containers": [RUNNING]})
+    due_ns, count = NOW, 0
+    while obj.status.phase != "Running":
+        found = made.sync(obj, due_ns)
+        assert found.due_ns is not None
+        assert found.due_ns > due_ns
+        obj, due_ns, count = found.obj, found.due_ns, count + 1
+    assert 1 < count < 5
+    assert due_ns > NOW + SECOND
+
+
 def test_another_pod_of_the_same_name_has_the_room_of_the_former():
     made = syncs()
     half = {"resources": {"requests": {"cpu": "3"}}}

@@ -123,3 +123,12 @@ def test_a_patch_without_directives_shares_its_new_parts():
     with_null = entry | {"reason": None}
     (made,) = plain_patch(pod, {"status": {"conditions": [with_null]}})["status"]["conditions"]
     assert made == entry
+
+
+@pytest.mark.parametrize("value", [5, "x", True, [1], []])
+@pytest.mark.parametrize("current", [{"b": 1}, {}, 7, None])
+def test_a_plain_patch_replaces_what_is_not_a_map_in_both(current, value):
+    document = {"a": current, "b": 1}
+    assert plain_patch(document, {"a": value}) == {"a": value, "b": 1}
+    assert document == {"a": current, "b": 1}
+    assert plain_patch({"a": value}, {"a": {"c": 1}}) == {"a": {"c": 1}}

@@ -134,6 +134,7 @@ DATA = {
             "." * 101,
             id="many calls",
         ),
+        pytest.param("{{ YAML (list) }}{{ YAML dict }}", "[]\n{}\n", id="YAML of nothing alone"),
         pytest.param('{{ YAML "é" }}{{ YAML .none }}', '"é"\nnull\n', id="YAML of a text"),
         pytest.param(
             '{{ YAML (dict "a" (list) "b" (dict)) }}', '"a": []\n"b": {}\n', id="YAML of nothing"

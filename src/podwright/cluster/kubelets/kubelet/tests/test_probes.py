@@ -1,5 +1,7 @@
 """Probes of containers on simulated kubelets."""
 
+from typing import Any
+
 import pytest
 
 from podwright.apimachinery.objects import SECOND_NS
@@ -46,6 +48,18 @@ def test_the_initial_delay_is_that_since_the_start_of_the_container(delay, start
     assert driver.container()["ready"] is False
     driver.run(ready_at)
     assert driver.container()["ready"] is True
+
+
+@pytest.mark.parametrize("kind", ["containers", "initContainers"])
+def test_a_probe_without_a_delay_is_executed_when_its_container_starts(kind):
+    probe = {"exec": {"command": ["true"]}}
+    probed = container("probed", "sleep 600", readinessProbe=probe)
+    side = {"restartPolicy": "Always"} if kind == "initContainers" else {}
+    spec: Any = {"containers": [container("main", "sleep 600")]}
+    spec[kind] = [*spec.get(kind, []), probed | side]
+    driver = run_of(pod_of(*spec.pop("containers"), **spec))
+    assert driver.container("probed")["ready"] is True
+    assert driver.condition("Ready")[0] == "True"
 
 
 def test_a_container_that_is_stopped_is_probed_for_its_readiness_only():
