@@ -301,9 +301,8 @@ def _delay_ns(claim: ResourceClaim, reader: ObjectReader) -> int:
     """
     texts = [claim.metadata.annotations.get(PREPARE_DELAY)]
     if texts[0] is None and claim.status.allocation is not None:
-        pools = {(each.driver, each.pool) for each in claim.status.allocation.devices.results}
-        for driver, pool in sorted(pools):
-            of = reader.get(_RESOURCE_SLICE, slice_name(pool, driver, 0))
+        for each in claim.status.allocation.devices.results:
+            of = reader.get(_RESOURCE_SLICE, slice_name(each.pool, each.driver, 0))
             texts.append(None if of is None else of.metadata.annotations.get(PREPARE_DELAY))
     return max((_duration_ns(claim, text) for text in texts if text is not None), default=0)
 

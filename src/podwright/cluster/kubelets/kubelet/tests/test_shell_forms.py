@@ -90,6 +90,8 @@ ENDS: list[tuple[str, int | None, str]] = [
     ("echo a > f; echo b >> f; cat f", 0, "a\nb\n"),
     ("echo a > f; echo b > f; cat < f", 0, "b\n"),
     ("echo a # b", 0, "a\n"),
+    ("echo a; x=", 0, "a\n"),
+    ('x=1; x=; echo "<$x>"; x= y=2; echo "<$x$y>"', 0, "<>\n<2>\n"),
     ('touch f gf; x=f; echo "*$x" "?$x*" "${x}*" "[a-g]$(echo f)"', 0, "*f ?f* f* [a-g]f\n"),
     ("echo a \\\nb \\\n c\\\n; \\\necho d", 0, "a b c\nd\n"),
     ("set -e; { echo a; } < none; echo no", 2, ""),

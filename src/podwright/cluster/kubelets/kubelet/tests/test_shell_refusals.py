@@ -78,6 +78,8 @@ def test_a_use_of_a_command_that_is_not_simulated_is_named(use):
         ("\n)", "the syntax at line 2 of the script: ')'"),
         ("((echo a); echo b)", "the syntax at line 1 of the script: '((echo a); echo b)'"),
         ("export é=1", 'an assignment to "é"'),
+        ("export é", '"export é"'),
+        ("export 1a", '"export 1a"'),
         ("export 1a=1", 'an assignment to "1a"'),
         ("read é <<E\na\nE", 'an assignment to "é"'),
     ],
