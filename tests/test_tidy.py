@@ -536,7 +536,6 @@ KINDS_BY_HAND = {
     "simulation/capacity/stand_ins.py": "functions",
     "simulation/world/traces/trace_changes.py": "what an anonymized trace keeps of these kinds",
     "simulation/world/inputs/event_lines.py": "what the controllers of a simulation create",
-    "simulation/world/inputs/input_review.py": "what has no effect in a simulation, in words",
 }
 """The modules that list kinds, and what they say about them that is no fact of the API."""
 

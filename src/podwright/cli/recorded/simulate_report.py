@@ -95,6 +95,12 @@ def print_report(report: Report, start: str, *, shows_all: bool) -> None:
     ]
     heads = ("WORKLOAD", "STARTED", "DURATION", "STATUS", "UPDATED")
     _print_rows("Rollouts:", heads, rollouts, shown)
+    failed = [
+        (each.owner, str(each.count), since(each.first), since(each.last), each.message)
+        for each in report.failed_creations
+    ]
+    heads = ("OWNER", "TIMES", "FIRST", "LAST", "REASON")
+    _print_rows("Objects that could not be created:", heads, failed, shown)
     lost = [
         (each.pod, each.node, each.cause, since(each.time), each.owner) for each in report.lost_pods
     ]

@@ -19,7 +19,10 @@ from typing import TYPE_CHECKING
 from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
-    from podwright.cluster.api.admission import QuotaEvaluators as QuotaEvaluators
+    from podwright.cluster.api.admission import (
+        QuotaEvaluators as QuotaEvaluators,
+        exceeds_quota as exceeds_quota,
+    )
     from podwright.cluster.api.admission.identities.certificate_requests import (
         UnreadableRequest as UnreadableRequest,
         certificate_subject as certificate_subject,

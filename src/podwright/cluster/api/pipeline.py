@@ -90,7 +90,7 @@ SIMULATED: Final = Profile(name="simulated")
 
 SERVED: Final = Profile(
     name="served",
-    added_plugins=("ServiceAccount", "ResourceQuota"),
+    added_plugins=("ServiceAccount",),
     keeps_fields=True,
     allocates=True,
     labels_pods=True,

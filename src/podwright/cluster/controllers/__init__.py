@@ -45,6 +45,9 @@ if TYPE_CHECKING:
         NamespaceController as NamespaceController,
     )
     from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector as PodGarbageCollector
+    from podwright.cluster.controllers.core.resource_quota import (
+        ResourceQuotaController as ResourceQuotaController,
+    )
     from podwright.cluster.controllers.devices import (
         DeviceTaintEvictionController as DeviceTaintEvictionController,
         ResourceClaimController as ResourceClaimController,

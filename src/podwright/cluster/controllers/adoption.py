@@ -23,7 +23,6 @@ from podwright.apimachinery.objects import (
     ObjectMeta,
     OwnerReference,
     Pod,
-    PriorityClass,
     Selector,
     SelectorError,
     decode_pod,
@@ -245,12 +244,10 @@ class PodOwnerController(Controller):
         self.adopters = self._orphans.owners
 
     def observe(self, old: Version, new: Version) -> Keys:
-        """Return owners that changed, or whose pods did, and those of a new priority class."""
+        """Return owners that changed, or whose pods did."""
         changed = self.latest_of(old, new)
         if type(changed) is Pod:
             return self._pod_changed(cast(Pod | None, old), cast(Pod | None, new))
-        if isinstance(changed, PriorityClass):
-            return self._with_priority_class(changed.name) if old is None else ()
         return self._owner_changed(old, new)
 
     @abstractmethod
@@ -260,19 +257,6 @@ class PodOwnerController(Controller):
     @abstractmethod
     def _owner_changed(self, old: Version, new: Version) -> Keys:
         """Process a change of an owner."""
-
-    def _with_priority_class(self, name: str) -> Keys:
-        """Return the owners whose template names a priority class, sorted.
-
-        Admission rejects pods whose priority class does not exist. Upstream retries with backoff;
-        here the owners are requeued when the class is created.
-        """
-        return sorted(
-            key
-            for key, owner in self._lister.all(self.kind).items()
-            if ((spec_of(owner).get("template") or {}).get("spec") or {}).get("priorityClassName")
-            == name
-        )
 
     def _pods_of(self, owner_uid: str) -> list[Pod]:
         return cast(list[Pod], list(self._lister.controlled_by(owner_uid, POD).values()))

@@ -25,6 +25,7 @@ from podwright.apimachinery.objects import (
     api_group,
 )
 from podwright.cluster.api import CreateObject, DeleteObject, NodeDown, NodeUp
+from podwright.cluster.controllers.core.resource_quota import frees
 from podwright.cluster.controllers.interface import (
     Actions,
     Controller,
@@ -39,9 +40,10 @@ from podwright.cluster.controllers.interface import (
     WriteRejected,
     event_by,
 )
+from podwright.cluster.controllers.kinds import RESOURCE_QUOTA
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.subscriptions import Subscriptions
-from podwright.cluster.store import EVENT, Change, GroupKind, RestingChange, kind_of
+from podwright.cluster.store import EVENT, NAMESPACE, Change, GroupKind, RestingChange, kind_of
 
 ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
 """Receives the name of a controller, the key that it synced, and what failed."""
@@ -56,12 +58,16 @@ class ControllerLoopState(msgspec.Struct, frozen=True, kw_only=True):
         (controller, key) of each item, in order.
     requeue_at : tuple
         (controller, key, due_ns) of each delayed item.
+    rejected : tuple
+        (controller, key, is_again) of each item whose objects admission rejected, and whether they
+        are tried again.
     controller_states : dict
         The state of each controller, by its name.
     """
 
     workqueue: tuple[tuple[str, NamespacedName], ...]
     requeue_at: tuple[tuple[str, NamespacedName, int], ...]
+    rejected: tuple[tuple[str, NamespacedName, bool], ...] = ()
     controller_states: dict[str, dict[str, Any]]
 
 
@@ -77,6 +83,9 @@ class ControllerLoop:
         increasing delay. Without it, exceptions pass.
     indexes_namespaces : bool
         See `Lister`.
+    admission_kinds : collection of GroupKind
+        Those on which it depends what admission rejects. What it rejected is tried again when one
+        of their objects changes, if nothing is tried again after a delay.
 
     Attributes
     ----------
@@ -90,7 +99,9 @@ class ControllerLoop:
         *,
         report_failure: ReportFailure | None = None,
         indexes_namespaces: bool = False,
+        admission_kinds: Collection[GroupKind] = (),
     ) -> None:
+        self._admission_kinds = admission_kinds
         self.lister = Lister(has_namespaces=indexes_namespaces)
         self._report_failure = report_failure
         self._failures = Failures()
@@ -103,6 +114,7 @@ class ControllerLoop:
         self._workqueue: dict[tuple[str, NamespacedName], None] = {}
         self._requeue_at: dict[tuple[str, NamespacedName], int] = {}
         self._rejected_owners: list[str] = []
+        self._rejected: dict[tuple[str, NamespacedName], bool] = {}
 
     @property
     def has_next(self) -> bool:
@@ -136,6 +148,7 @@ class ControllerLoop:
             case WriteRejected(request, message):
                 retry = self._retry(request.user, message, now_ns)
                 if isinstance(request, CreateObject):
+                    self._keep_rejected(request.user)
                     return [*self._create_rejected(request, message), *retry]
                 if isinstance(request, DeleteObject):
                     self._delete_rejected(request, message)
@@ -160,6 +173,26 @@ class ControllerLoop:
             return []  # another write of the same sync was rejected before
         self._report_failure(*item, RejectedWrite(message))
         return self._requeue(item, due_ns)
+
+    def _keep_rejected(self, name: str) -> None:
+        """Keep the item of the current sync until what rejected its object changes.
+
+        Upstream retries with backoff; such retries would keep a simulation from its end.
+        """
+        item = self._failures.present
+        if self._report_failure is None and item is not None and item[0] == name:
+            self._rejected[item] = False
+
+    def _admission_changed(self, kind: GroupKind, old: Version, new: Version) -> None:
+        """Enqueue the items whose objects were rejected and may not be any longer."""
+        if kind == RESOURCE_QUOTA and old is not None and new is not None and not frees(old, new):
+            return
+        obj = new if new is not None else old
+        namespace = "" if obj is None else obj.name if kind == NAMESPACE else obj.namespace
+        for item in self._rejected:
+            if not namespace or item[1].startswith(f"{namespace}/"):
+                self._rejected[item] = True
+                self._workqueue[item] = None
 
     def _requeue(self, item: tuple[str, NamespacedName], due_ns: int) -> Actions:
         self._requeue_at[item] = due_ns
@@ -241,6 +274,8 @@ class ControllerLoop:
 
     def _deliver(self, kind: GroupKind, old: Version, new: Version) -> None:
         """Deliver a change, which the lister has already, to its subscribers."""
+        if self._rejected and kind in self._admission_kinds:
+            self._admission_changed(kind, old, new)
         workqueue = self._workqueue
         for name, observe, pending_work in self._subscriptions.of(kind, old, new):
             if pending_work is None or pending_work:
@@ -263,6 +298,10 @@ class ControllerLoop:
             return []
         name, key = next(iter(self._workqueue))
         del self._workqueue[name, key]
+        if self._rejected.get((name, key)):
+            # This sync may only report the rejection: the next one tries again.
+            del self._rejected[name, key]
+            self._workqueue[name, key] = None
         self._rejected_owners.clear()
         actions: Actions = []
         self._failures.begin((name, key), is_waiting=(name, key) in self._requeue_at)
@@ -293,6 +332,7 @@ class ControllerLoop:
             requeue_at=tuple(
                 (name, key, due_ns) for (name, key), due_ns in self._requeue_at.items()
             ),
+            rejected=tuple((*item, is_again) for item, is_again in self._rejected.items()),
             controller_states={name: each.state() for name, each in self._controllers.items()},
         )
 
@@ -303,6 +343,7 @@ class ControllerLoop:
             self._deliver(kind_of(obj), self.lister.put(obj), obj)
         self._workqueue = dict.fromkeys(state.workqueue)
         self._requeue_at = {(name, key): due_ns for name, key, due_ns in state.requeue_at}
+        self._rejected = {(name, key): is_again for name, key, is_again in state.rejected}
         for name, each in self._controllers.items():
             each.restore(state.controller_states[name])
         # A restored controller can have other collections of pending work than at delivery above.

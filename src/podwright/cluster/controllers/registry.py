@@ -9,7 +9,6 @@ from collections.abc import Callable, Container, Iterable
 from functools import partial
 from typing import Final, TypeAlias
 
-from podwright.cluster.api import QuotaEvaluators
 from podwright.cluster.controllers.apps.daemon_set import DaemonSetController
 from podwright.cluster.controllers.apps.deployment import DeploymentController
 from podwright.cluster.controllers.apps.replica_set import (
@@ -29,7 +28,6 @@ from podwright.cluster.controllers.core.protections import (
     PodGroupProtectionController,
     VolumeProtectionController,
 )
-from podwright.cluster.controllers.core.resource_quota import ResourceQuotaController
 from podwright.cluster.controllers.devices import (
     BindingConditionsController,
     CardDriver,
@@ -140,7 +138,6 @@ def enabled_controllers(
 def served_controllers(
     certificates: str,
     issue_token: IssueToken,
-    quotas: QuotaEvaluators,
     served_kinds: KindSource,
     may_create: MayCreate,
     sign: SignRequest | None = None,
@@ -155,8 +152,6 @@ def served_controllers(
         Those of the API server's authority, in PEM.
     issue_token : callable
         Makes the tokens of secrets.
-    quotas : QuotaEvaluators
-        How objects count in quotas.
     served_kinds : KindSource
         Finds the kinds that policies match, with their schemas.
     may_create : callable
@@ -178,7 +173,6 @@ def served_controllers(
         *signing,
         CertificateCleanerController,
         ClusterRoleAggregationController,
-        lambda lister: ResourceQuotaController(lister, quotas),
         lambda lister: PolicyTypeController(lister, served_kinds),
         HorizontalAutoscalerController,
         PodGroupProtectionController,

@@ -19,7 +19,6 @@ from podwright.apimachinery.objects import (
     Pod,
     PodwrightError,
 )
-from podwright.cluster.api import QuotaEvaluators
 from podwright.cluster.api.endpoints import (
     GATED_RESOURCES,
     HISTORY,
@@ -460,7 +459,6 @@ def new_cluster(
         served_controllers(
             options.certificates or NO_CERTIFICATE_AUTHORITY,
             LegacyTokens(store).issue,
-            QuotaEvaluators(store),
             KindSchemas(api_server.resources),
             api_server.allows_approval,
             options.sign,

@@ -51,7 +51,7 @@ from podwright.simulation.world import (
     Cordon,
     Delete,
     Drain,
-    KubernetesEvent,
+    FailedCreations,
     Observer,
     Put,
     World,
@@ -351,24 +351,6 @@ def budgets_of(world: World) -> list[PodDisruptionBudget]:
     return [obj for obj in found if isinstance(obj, PodDisruptionBudget)]
 
 
-class _FailedCreations:
-    """Observes what controllers could not create.
-
-    Attributes
-    ----------
-    notes : dict of str to str
-        By kind and `namespace/name` of the controller's object, its last Event about that.
-    """
-
-    def __init__(self) -> None:
-        self.notes: dict[tuple[str, NamespacedName], str] = {}
-
-    def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
-        """Receive an Event."""
-        if event.reason == "FailedCreate":
-            self.notes[event.object_kind, event.key] = event.note
-
-
 class _Planner:
     """Drains nodes in a world, step by step.
 
@@ -449,7 +431,7 @@ class _Planner:
         self, nodes: Sequence[str], waits_for: tuple[str, ...]
     ) -> tuple[DrainStep | None, list[BlockedNode]]:
         """Try a step; the world is the one after it if it succeeds."""
-        failed = _FailedCreations()
+        failed = FailedCreations()
         world = self._world.fork(observers=(failed,))
         before = {pod.uid: pod for pod in world.pods}
         was_pending = {pod.key for pod in world.pods if not pod.spec.node_name}
@@ -561,7 +543,7 @@ def moves_of(leaving: Sequence[Pod], after: Iterable[Pod]) -> Iterator[Move]:
 
 
 def _not_replaced(
-    moves: Iterable[Move], leaving: Iterable[Pod], unfit: Iterable[Pod], failed: _FailedCreations
+    moves: Iterable[Move], leaving: Iterable[Pod], unfit: Iterable[Pod], failed: FailedCreations
 ) -> Iterator[Unfit]:
     """Yield the pods whose controllers created no others, and do not wait for a pending one."""
     waiting = {workload_of(pod) for pod in unfit}
@@ -569,7 +551,7 @@ def _not_replaced(
         owner = pod.metadata.controller
         if owner is None or move.replacement or workload_of(pod) in waiting:
             continue
-        note = failed.notes.get((owner.kind, f"{pod.namespace}/{owner.name}"), "")
+        note = failed.message_of(owner.kind, f"{pod.namespace}/{owner.name}")
         message = f"{owner.kind} {owner.name} creates no pod in its place"
         yield Unfit(pod=pod.key, message=f"{message}: {note}" if note else message)
 

@@ -90,6 +90,10 @@ if TYPE_CHECKING:
         LostPod as LostPod,
         NodeDrain as NodeDrain,
     )
+    from podwright.simulation.world.runs.failed_creations import (
+        FailedCreation as FailedCreation,
+        FailedCreations as FailedCreations,
+    )
     from podwright.simulation.world.runs.report import (
         STARTS_AT_ONCE as STARTS_AT_ONCE,
         Report as Report,

@@ -152,8 +152,17 @@ class EventObserver(Protocol):
         """Receive `event`, a Kubernetes Event that a component recorded, at `now_ns`."""
 
 
+@runtime_checkable
+class CreationObserver(Protocol):
+    """Receives what controllers could not create, and what users could not because of a quota."""
+
+    def creation_rejected(self, obj: KubernetesObject, message: str, now_ns: int) -> None:
+        """Receive `obj`, whose creation admission rejected at `now_ns` with `message`."""
+
+
 Observer: TypeAlias = (
     ChangeObserver
+    | CreationObserver
     | DecisionObserver
     | EventObserver
     | NodeEventObserver
@@ -164,7 +173,8 @@ Observer: TypeAlias = (
 
 _SIMILAR: Final = 0.8
 _METHODS: Final = (
-    "changed", "decided", "event_recorded", "node_event", "operated", "removal_handled",
+    "changed", "creation_rejected", "decided", "event_recorded", "node_event", "operated",
+    "removal_handled",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from podwright.apimachinery.objects import KubernetesObject
-from podwright.cluster.api import Api
+from podwright.cluster.api import Api, QuotaEvaluators
 from podwright.cluster.controllers import (
     ALL_CONTROLLERS,
     Controller,
@@ -17,6 +17,7 @@ from podwright.cluster.controllers import (
     ControllerLoop,
     Lister,
     ReportFailure,
+    ResourceQuotaController,
     SyncDue,
     enabled_controllers,
 )
@@ -127,10 +128,12 @@ def build_components(
     """
     if store is None:
         store = ObjectStore(seed=seed, window=_HISTORY_WINDOW)
-    makers = enabled_controllers(
-        ALL_CONTROLLERS if options.controllers is None else options.controllers,
-        recorder.machine.gates,
-    )
+    makers = ALL_CONTROLLERS if options.controllers is None else options.controllers
+    makers = enabled_controllers(makers, recorder.machine.gates)
+    if makers:
+        quotas = QuotaEvaluators(store)
+        makers = (*makers, lambda lister: ResourceQuotaController(lister, quotas))
+    api = Api(store, is_served=options.is_served)
     return WorldComponents(
         options=options,
         seed=seed,
@@ -138,7 +141,7 @@ def build_components(
         recorder=recorder,
         store=store,
         changes=_changes_of(store),
-        api=Api(store, is_served=options.is_served),
+        api=api,
         lifecycle=Lifecycle(
             options.stages,
             seed=seed,
@@ -154,6 +157,7 @@ def build_components(
             report_failure=options.report_failure,
             # A driver with a real clock must not wait for the first lookup.
             indexes_namespaces=options.report_failure is not None,
+            admission_kinds=api.admission.admission.template_kinds,
         ),
         heap=EventHeap(start_ns),
         delays=(

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright._interludes import interlude
-from podwright.apimachinery.objects import NamespacedName, Pod
+from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Pod
 from podwright.cluster.api import (
     SCHEDULER_USER,
     ApplyObject,
@@ -60,6 +60,7 @@ from podwright.scheduler.machine import (
 from podwright.simulation.world.clock import Turn
 from podwright.simulation.world.observers import (
     ChangeObserver,
+    CreationObserver,
     EventObserver,
     NodeEventObserver,
     Observer,
@@ -137,6 +138,7 @@ class WorldRounds:
         self._changes = components.changes
         self._replies: list[CallDone] = []
         self._change_observers = [e for e in observers if isinstance(e, ChangeObserver)]
+        self._creation_observers = [e for e in observers if isinstance(e, CreationObserver)]
         self._event_observers = [e for e in observers if isinstance(e, EventObserver)]
         self._node_observers = [e for e in observers if isinstance(e, NodeEventObserver)]
         self._removal_observers = [e for e in observers if isinstance(e, RemovalObserver)]
@@ -455,8 +457,15 @@ class WorldRounds:
                     self._record(event)
                 return error
 
+    def creation_rejected(self, obj: KubernetesObject, message: str) -> None:
+        """Deliver the rejected creation of an object to observers."""
+        for observer in self._creation_observers:
+            observer.creation_rejected(obj, message, self._heap.now_ns)
+
     def _handle_rejection(self, rejection: WriteRejected) -> bool:
         """Deliver a rejected write to its controller; return whether that reports it."""
         self._actions.extend(self._controllers.handle(rejection, self._heap.now_ns))
         request = rejection.request
+        if isinstance(request, CreateObject):
+            self.creation_rejected(request.obj, rejection.message)
         return isinstance(request, CreateObject) or self._controllers.retries(request.user)

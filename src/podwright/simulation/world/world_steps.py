@@ -26,6 +26,7 @@ from podwright.apimachinery.objects import (
     parse_label_selector,
     quoted,
 )
+from podwright.cluster.api import Rejection, exceeds_quota
 from podwright.cluster.controllers import DrainNode, NodeDown, NodeUp, SyncDue, SyncNext
 from podwright.cluster.kubelets import StageDue
 from podwright.scheduler.machine import ExtenderReplied, PodActivated, TimerFired
@@ -325,6 +326,11 @@ class WorldSteps:
             # Without the time, which differs between seeds: sweeps count equal remarks.
             sentence = f"{error} when it is due; the operation had no effect"
             self.missing = self.missing.and_one(sentence)
+        except Rejection as error:
+            obj = getattr(operation, "obj", None)
+            if obj is None or not exceeds_quota(error):
+                raise
+            self._rounds.creation_rejected(obj, str(error))
 
     def _matching(self, selector: str) -> list[str]:
         """Return the nodes whose labels match, in order of names; at least one."""

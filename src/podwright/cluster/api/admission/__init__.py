@@ -17,4 +17,7 @@ from podwright.cluster.api.admission.plugins import (
     default_plugins as default_plugins,
     served_plugins as served_plugins,
 )
-from podwright.cluster.api.admission.quota import QuotaEvaluators as QuotaEvaluators
+from podwright.cluster.api.admission.quota import (
+    QuotaEvaluators as QuotaEvaluators,
+    exceeds_quota as exceeds_quota,
+)

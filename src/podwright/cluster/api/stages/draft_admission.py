@@ -35,6 +35,7 @@ from podwright.cluster.api.admission.new_objects import OF_VOLUMES, protected
 from podwright.cluster.api.admission.plugin import AdmissionContext, UpdateStatus
 from podwright.cluster.api.admission.plugins import default_plugins
 from podwright.cluster.api.admission.pod_security.namespace_policy import policy_of
+from podwright.cluster.api.admission.quota import QuotaEvaluators
 from podwright.cluster.api.authorization.authorizers import AlwaysAllow
 from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.identity import uid_at, with_generated_name
@@ -57,15 +58,14 @@ OMITTED: Final = (
     "NamespaceLifecycle", "ServiceAccount", "NodeRestriction", "TaintNodesByCondition",
     "OwnerReferencesPermissionEnforcement", "CertificateApproval", "CertificateSigning",
     "ClusterTrustBundleAttest", "CertificateSubjectRestriction", "PodTopologyLabels",
-    "PodResizeValidator", "ValidatingAdmissionWebhook", "ResourceQuota", "PodGroupProtection",
+    "PodResizeValidator", "ValidatingAdmissionWebhook", "PodGroupProtection",
     "PodGroupWorkloadExists",
 )  # fmt: skip
 """The plugins that a simulation does not have.
 
 It has no authorization and no tokens. Nothing there removes the taint of new nodes and the
-finalizer of PodGroups, or gives back what a quota counts; the order of groups and workloads in
-files does not matter. The labels of recorded pods are those that they had. Namespaces are made by
-their first object."""
+finalizer of PodGroups; the order of groups and workloads in files does not matter. The labels of
+recorded pods are those that they had. Namespaces are made by their first object."""
 
 _POLICY_BINDINGS: Final = tuple(
     ("admissionregistration.k8s.io", f"{kind}AdmissionPolicyBinding")
@@ -84,7 +84,7 @@ class Admission:
     added : collection of str
         The plugins of `OMITTED` that run.
     update_status : callable, optional
-        Stores a quota with a new status; required by `ResourceQuota`.
+        Stores a quota with a new status; required if there are quotas.
 
     Attributes
     ----------
@@ -100,7 +100,6 @@ class Admission:
         update_status: UpdateStatus | None = None,
     ) -> None:
         self._store = store
-        self._counts_quotas = "ResourceQuota" in added
         context = AdmissionContext(
             store=store,
             update_status=update_status or _never,
@@ -149,8 +148,6 @@ class Admission:
         return known
 
     def _has_quotas(self, namespace: str) -> bool:
-        if not self._counts_quotas:
-            return False
         return self._store.count(RESOURCE_QUOTA, namespace) > 0
 
     def _has_policies(self) -> bool:
@@ -276,7 +273,7 @@ class Admission:
             has_labels = bool(obj.metadata.labels)
             write.new = with_own_selector(write.new, uid, has_labels=has_labels)
         if self._resource_of(obj) is None:  # no plugin decides
-            made = _prepared(resource, write.new, write.now_ns)
+            made = self._prepared(resource, write.new, write.now_ns)
             write.body = edited(obj, made, write.before)
         else:
             write.attributes = _attributes(resource, "CREATE", obj, None, write.user, write.now_ns)
@@ -293,7 +290,13 @@ class Admission:
             version=store.resource_version + 1,
         )
         write.attributes.name = (named.get("metadata") or {}).get("name", "")
-        write.new = _prepared(resource, named, write.now_ns)
+        write.new = self._prepared(resource, named, write.now_ns)
+
+    def _prepared(self, resource: Resource, document: Document, now_ns: int) -> Document:
+        if resource.storage == RESOURCE_QUOTA and not document.get("status"):
+            # Known at once, so that pods of the same file are counted and not rejected.
+            document = document | {"status": QuotaEvaluators(self._store).new_status(document)}
+        return _prepared(resource, document, now_ns)
 
     def _admitted(self, write: DraftWrite) -> KubernetesObject:
         """Return a completed object as the plugins leave it."""

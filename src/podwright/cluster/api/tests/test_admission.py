@@ -152,7 +152,7 @@ def test_nothing_is_made_in_a_namespace_that_ends(namespace, is_rejected):
     )
 
 
-def test_quotas_are_counted_where_their_status_is_kept_and_nowhere_else():
+def test_quotas_are_counted_where_their_status_is_kept():
     store = ObjectStore()
     metadata = {"name": "q", "namespace": "default"}
     hard = {"hard": {"pods": "5"}}
@@ -163,12 +163,10 @@ def test_quotas_are_counted_where_their_status_is_kept_and_nowhere_else():
         )
     )
     kept = []
-    admission = Admission(
-        store, added=("ResourceQuota",), update_status=lambda quota, _now: kept.append(quota)
-    )
+    admission = Admission(store, update_status=lambda quota, _now: kept.append(quota))
     admission.admit_new(make_pod("p"))
     assert [quota["status"]["used"] for quota in kept] == [{"pods": "1"}]
-    without = Admission(store, added=("ResourceQuota",))
+    without = Admission(store)
     with pytest.raises(AssertionError, match="no quota is counted, but"):
         without.admit_new(make_pod("p"))
 

@@ -76,7 +76,7 @@ def test_the_stages_of_each_write(profile: Any) -> None:
 
 
 def test_what_a_served_cluster_does_differently() -> None:
-    assert SERVED.added_plugins == ("ServiceAccount", "ResourceQuota")
+    assert SERVED.added_plugins == ("ServiceAccount",)
     for profile in (BARE, SIMULATED):
         assert profile.added_plugins == ()
         assert not any(
@@ -528,7 +528,7 @@ def test_the_namespace_of_a_namespace_in_reviews_is_itself() -> None:
 
 def test_a_namespace_without_quotas_needs_no_check_of_kinds_that_no_plugin_knows() -> None:
     store = ObjectStore()
-    drafts = Admission(store, added=("ResourceQuota",), update_status=lambda _quota, _now: None)
+    drafts = Admission(store, update_status=lambda _quota, _now: None)
 
     def attributes(kind: str, namespace: str) -> Any:
         obj = an_object(kind, "m", metadata={"namespace": namespace})
@@ -543,11 +543,6 @@ def test_a_namespace_without_quotas_needs_no_check_of_kinds_that_no_plugin_knows
     assert (found.operation, found.name, found.namespace) == ("CREATE", "m", "counted")
     # Claims are known to plugins everywhere.
     assert attributes("v1 PersistentVolumeClaim", "free") is not None
-    uncounted = Admission(store)
-    obj = an_object("v1 ConfigMap", "m", metadata={"namespace": "counted"})
-    write = DraftWrite(now_ns=NOW_NS, body=obj, sent=obj, user=USER)
-    uncounted.complete_new(write)
-    assert write.attributes is None
 
 
 # --------------------------------------------------------------------------- served clusters

@@ -64,7 +64,6 @@ from podwright.cluster.controllers.kinds import (
     CONTROLLER_REVISION,
     DAEMON_SET,
     NODE,
-    PRIORITY_CLASS,
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
@@ -112,7 +111,7 @@ class DaemonSetController(PodOwnerController):
 
     name = "daemonset-controller"
     kind = DAEMON_SET
-    kinds = (DAEMON_SET, POD, NODE, PRIORITY_CLASS)
+    kinds = (DAEMON_SET, POD, NODE)
     owner_kind = DAEMON_SET[1]
     _creation_events: Saved[CreationEvents]
     _backoff: Saved[dict[str, tuple[int, int]]]

@@ -43,7 +43,7 @@ from podwright.cluster.controllers.interface import (
     PodChange,
     Version,
 )
-from podwright.cluster.controllers.kinds import PRIORITY_CLASS, REPLICA_SET, REPLICATION_CONTROLLER
+from podwright.cluster.controllers.kinds import REPLICA_SET, REPLICATION_CONTROLLER
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import (
     PodCounts,
@@ -313,7 +313,7 @@ class ReplicaSetController(ReplicasController):
     name = "replicaset-controller"
     kind = REPLICA_SET
     owner_kind = REPLICA_SET[1]
-    kinds = (REPLICA_SET, POD, PRIORITY_CLASS)
+    kinds = (REPLICA_SET, POD)
 
     def selector_of(self, owner: KubernetesObject) -> Selector:
         """Return the selector of a replica set."""
@@ -347,7 +347,7 @@ class ReplicationControllerController(ReplicasController):
     name = "replication-controller"
     kind = REPLICATION_CONTROLLER
     owner_kind = REPLICATION_CONTROLLER[1]
-    kinds = (REPLICATION_CONTROLLER, POD, PRIORITY_CLASS)
+    kinds = (REPLICATION_CONTROLLER, POD)
 
     def selector_of(self, owner: KubernetesObject) -> Selector:
         """Return the selector; without one, the labels of the template."""

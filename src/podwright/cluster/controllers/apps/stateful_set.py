@@ -54,7 +54,7 @@ from podwright.cluster.controllers.apps.stateful_pods import (
     with_retention,
 )
 from podwright.cluster.controllers.interface import Actions, Keys, ReportedWrite, Requests, Version
-from podwright.cluster.controllers.kinds import PRIORITY_CLASS, PVC, STATEFUL_SET
+from podwright.cluster.controllers.kinds import PVC, STATEFUL_SET
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
 from podwright.cluster.controllers.workload_fields import (
@@ -86,7 +86,7 @@ class StatefulSetController(PodOwnerController):
     name = "statefulset-controller"
     reports_creations = True
     kind = STATEFUL_SET
-    kinds = (STATEFUL_SET, POD, PVC, PRIORITY_CLASS)
+    kinds = (STATEFUL_SET, POD, PVC)
     owner_kind = STATEFUL_SET[1]
 
     def __init__(self, lister: Lister, *, recreation_delay_ns: int = 0) -> None:

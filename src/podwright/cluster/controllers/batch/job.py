@@ -70,7 +70,7 @@ from podwright.cluster.controllers.interface import (
     Keys,
     Version,
 )
-from podwright.cluster.controllers.kinds import JOB, PRIORITY_CLASS
+from podwright.cluster.controllers.kinds import JOB
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.store import POD, with_metadata
 
@@ -118,7 +118,7 @@ class JobController(PodOwnerController):
 
     name = "job-controller"
     kind = JOB
-    kinds = (JOB, POD, PRIORITY_CLASS)
+    kinds = (JOB, POD)
     owner_kind = JOB[1]
     _memory: Saved[_Memory]
     _creation_events: Saved[CreationEvents]
@@ -130,11 +130,6 @@ class JobController(PodOwnerController):
         self._creation_events = CreationEvents()
 
     # ---------------------------------------------------------------------------- changes
-
-    def _with_priority_class(self, name: str) -> Keys:
-        keys = [*super()._with_priority_class(name)]
-        self._memory.urgent.update(dict.fromkeys(keys, True))
-        return keys
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> Keys:
         pod = self.latest_of(old, new)

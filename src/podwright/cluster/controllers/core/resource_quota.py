@@ -146,6 +146,16 @@ class ResourceQuotaController(Controller):
         return [self.update(new, "status")]
 
 
+def frees(old: KubernetesObject, new: KubernetesObject) -> bool:
+    """Whether a changed quota may allow more: less is used, or another amount is allowed."""
+    before, after = section(old, "status"), section(new, "status")
+    used = before.get("used") or {}
+    return before.get("hard") != after.get("hard") or any(
+        name not in used or parse_quantity(text).nano < parse_quantity(used[name]).nano
+        for name, text in (after.get("used") or {}).items()
+    )
+
+
 def _changes_usage(old: KubernetesObject, new: KubernetesObject) -> bool:
     """Whether an update can change what an object uses.
 

@@ -80,9 +80,9 @@ class Cluster:
     ) -> None:
         self.makers = tuple(makers)
         self.store = WritableStore(seed=seed, window=1_000_000)
-        self.controllers = ControllerLoop(self.makers)
         self.api = Api(self.store)
         self.admission = self.api.admission
+        self.controllers = self._new_controllers()
         self.ready_after = ready_after
         self.removed_after = removed_after
         self.now_ns = NOW
@@ -312,10 +312,14 @@ class Cluster:
 
     # -------------------------------------------------------------------------- checkpoints
 
+    def _new_controllers(self) -> ControllerLoop:
+        kinds = self.admission.admission.template_kinds
+        return ControllerLoop(self.makers, admission_kinds=kinds)
+
     def restart(self) -> None:
         """Continue with new controllers, restored from the state of the old ones."""
         state = msgspec.json.decode(msgspec.json.encode(self.controllers.state()))
-        other = ControllerLoop(self.makers)
+        other = self._new_controllers()
         objects = [obj for kind in sorted(KINDS.values()) for obj in self.store.list(kind).objects]
         other.restore(msgspec.convert(state, type(self.controllers.state())), objects)
         self.controllers = other

@@ -14,6 +14,7 @@ from podwright.apimachinery.cel import MatchedKind
 from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api import QuotaEvaluators
 from podwright.cluster.api.tests.writable import WritableStore
+from podwright.cluster.controllers.core.resource_quota import ResourceQuotaController
 from podwright.cluster.controllers.interface import ALL_KINDS, PodChange
 from podwright.cluster.controllers.registry import ControllerMaker, served_controllers
 from podwright.cluster.controllers.tests.single_sync import SingleSync
@@ -65,13 +66,15 @@ class NoKinds:
         raise AssertionError(kind)
 
 
-MAKERS = served_controllers(
-    "PEM",
-    lambda *_: "token",
-    QuotaEvaluators(WritableStore(seed=1)),
-    NoKinds(),
-    lambda *_: False,
-    lambda *_: b"certificate",
+MAKERS = (
+    *served_controllers(
+        "PEM",
+        lambda *_: "token",
+        NoKinds(),
+        lambda *_: False,
+        lambda *_: b"certificate",
+    ),
+    lambda lister: ResourceQuotaController(lister, QuotaEvaluators(WritableStore(seed=1))),
 )
 # A reference to what is scaled is required, and the API server lets none pass without.
 KINDS: list[GroupKind] = sorted(

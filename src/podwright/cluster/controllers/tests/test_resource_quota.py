@@ -81,7 +81,7 @@ def test_a_quota_that_counts_quotas_counts_those_that_come_and_go():
 
 
 def test_a_quota_of_many_objects_is_counted_once_a_second():
-    cluster = cluster_with(a_quota(), *[worker(f"p{number}") for number in range(200)])
+    cluster = cluster_with(a_quota(pods="999"), *[worker(f"p{number}") for number in range(200)])
     for number in (0, 1):
         cluster.delete(POD, f"default/p{number}", grace_seconds=0)
     before = int(used(cluster)["pods"])

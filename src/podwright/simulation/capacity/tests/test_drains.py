@@ -142,7 +142,7 @@ def test_a_pod_that_its_controller_cannot_replace_is_reported_with_its_event():
     (unfit,) = plan.steps[0].unfit
     assert unfit.pod == "default/web-1"
     assert unfit.message.startswith(
-        'ReplicaSet web creates no pod in its place: Error creating: Pod "web-" is invalid:'
+        'ReplicaSet web creates no pod in its place: Pod "web-" is invalid:'
     )
 
 

@@ -39,7 +39,6 @@ from podwright.simulation.files import FieldValidation, require_validation
 _AUTOSCALER: Final = ("autoscaling", "HorizontalPodAutoscaler")
 
 WITHOUT_EFFECT: Final[dict[GroupKind, str]] = {
-    ("", "ResourceQuota"): "limits nothing",
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "changes no objects",
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "rejects no objects",
     _AUTOSCALER: "scales to its bounds only: no usage is declared",

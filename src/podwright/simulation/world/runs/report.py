@@ -19,6 +19,7 @@ from podwright.simulation.world.runs.disruptions import (
     NodeDrain,
     ObservedWorld,
 )
+from podwright.simulation.world.runs.failed_creations import FailedCreation, FailedCreations
 from podwright.simulation.world.runs.workload_health import (
     Availability,
     Rollout,
@@ -45,6 +46,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Of each workload, in the order of their creation.
     rollouts : tuple of Rollout
         In the order of their ends, then those in progress.
+    failed_creations : tuple of FailedCreation
+        What could not be created, by owner: of controllers all, of users what exceeds a quota.
     lost_pods : tuple of LostPod
         Removed pods that no controller replaces.
     missing_owners : dict of str to str
@@ -67,6 +70,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     evictions: Evictions = msgspec.field(default_factory=Evictions)
     availability: tuple[Availability, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
+    failed_creations: tuple[FailedCreation, ...] = ()
     lost_pods: tuple[LostPod, ...] = ()
     missing_owners: dict[NamespacedName, str] = {}
     never_tried: tuple[NamespacedName, ...] = ()
@@ -98,6 +102,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             "rejected evictions": self.evictions.rejected,
             "workloads": len(self.availability),
             "rollouts": len(self.rollouts),
+            "owners of rejected objects": len(self.failed_creations),
             "lost pods": len(self.lost_pods),
             "pods never tried": len(self.never_tried),
         }
@@ -115,15 +120,17 @@ class ReportObservers(Checkpointed):
 
     disruptions: Saved[Disruptions]
     _health: Saved[WorkloadHealth]
+    _failed: Saved[FailedCreations]
 
     def __init__(self, world: ObservedWorld, missing_owners: Mapping[NamespacedName, str]) -> None:
         self.disruptions = Disruptions(world, missing_owners)
         self._health = WorkloadHealth()
+        self._failed = FailedCreations()
 
     @property
-    def observers(self) -> tuple[Disruptions, WorkloadHealth]:
-        """The observers that receive the changes and the removals of pods."""
-        return self.disruptions, self._health
+    def observers(self) -> tuple[Disruptions, WorkloadHealth, FailedCreations]:
+        """The observers that receive changes, removals of pods, and rejected creations."""
+        return self.disruptions, self._health, self._failed
 
     def report(self, review: InputReview, now_ns: int, timing: Timing | None = None) -> Report:
         """Return the report so far; pods that were never tried are left to the tables."""
@@ -135,6 +142,7 @@ class ReportObservers(Checkpointed):
             evictions=msgspec.structs.replace(self.disruptions.evictions),
             availability=availability,
             rollouts=self._health.rollouts(now_ns),
+            failed_creations=self._failed.all,
             lost_pods=self.disruptions.lost,
             missing_owners=review.missing_owners,
             ignored_kinds=review.ignored_kinds,

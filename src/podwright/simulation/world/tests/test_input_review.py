@@ -48,8 +48,8 @@ def made(kind: str, version: str = "v1", name: str = "x", **more: Any) -> Any:
 
 # --------------------------------------------------------------------------- without effect
 
-QUOTA = made("ResourceQuota", metadata={"namespace": "a"})
 HOOKS = "admissionregistration.k8s.io/v1"
+HOOK = made("ValidatingWebhookConfiguration", HOOKS)
 SCALER = made(
     "HorizontalPodAutoscaler", "autoscaling/v2", metadata={"namespace": "a"},
     spec={"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "d"}},
@@ -59,10 +59,10 @@ SCALER = made(
 def test_kinds_without_effect_are_counted_in_the_order_of_their_names():
     widget = made("Widget", "example.com/v1")
     found = ignored_kinds([
-        widget, SCALER, QUOTA, made("ResourceQuota", name="y", metadata={"namespace": "a"}),
-        made("MutatingWebhookConfiguration", HOOKS), made("ValidatingWebhookConfiguration", HOOKS),
-        made("Node"), make_pod("p"), made("Stage", "kwok.x-k8s.io/v1alpha1"),
-        made("ConfigMap", metadata={"namespace": "a"}),
+        widget, SCALER, HOOK, made("ValidatingWebhookConfiguration", HOOKS, name="y"),
+        made("MutatingWebhookConfiguration", HOOKS),
+        made("ResourceQuota", metadata={"namespace": "a"}), made("Node"), make_pod("p"),
+        made("Stage", "kwok.x-k8s.io/v1alpha1"), made("ConfigMap", metadata={"namespace": "a"}),
     ])  # fmt: skip
 
     def ignored(kind: str, version: str, count: int, effect: str) -> IgnoredKind:
@@ -72,13 +72,12 @@ def test_kinds_without_effect_are_counted_in_the_order_of_their_names():
     assert found == (
         ignored("HorizontalPodAutoscaler", "autoscaling/v2", 1, scaling),
         ignored("MutatingWebhookConfiguration", HOOKS, 1, "changes no objects"),
-        ignored("ResourceQuota", "v1", 2, "limits nothing"),
-        ignored("ValidatingWebhookConfiguration", HOOKS, 1, "rejects no objects"),
+        ignored("ValidatingWebhookConfiguration", HOOKS, 2, "rejects no objects"),
         ignored("Widget", "example.com/v1", 1, "is not a known kind"),
     )
     staged = {("example.com", "Widget"), ("autoscaling", "HorizontalPodAutoscaler")}
-    assert [each.kind for each in ignored_kinds([widget, SCALER, QUOTA], staged)] == [
-        "ResourceQuota"
+    assert [each.kind for each in ignored_kinds([widget, SCALER, HOOK], staged)] == [
+        "ValidatingWebhookConfiguration"
     ]
     assert ignored_kinds([]) == ()
 
@@ -258,7 +257,7 @@ def test_pods_start_at_once_by_the_built_in_stage():
 
 def test_a_world_reviews_what_is_added_and_its_first_load():
     review = WorldReview(None, None, is_new=True)
-    for obj in (QUOTA, QUOTA, job(), node(), make_pod("p")):
+    for obj in (HOOK, HOOK, job(), node(), make_pod("p")):
         review.add(obj)
     copy = review.copy()
     store = ObjectStore()
@@ -268,14 +267,14 @@ def test_a_world_reviews_what_is_added_and_its_first_load():
     store.put(make_pod("more", cpu="1"))
     review.begin(store)
     found = review.review()
-    assert [(each.kind, each.count) for each in found.ignored_kinds] == [("ResourceQuota", 1)]
+    assert [(each.kind, each.count) for each in found.ignored_kinds] == [(HOOK.kind, 1)]
     assert found.estimate == estimate(3, 1, "cpu", 3000, 1000)
     assert found.jobs_without_duration == ("job/a/j",)
     assert found.starts_at_once
     assert copy.review().estimate is None
     copy.add(SCALER)
     assert [each.kind for each in copy.review().ignored_kinds] == [
-        "HorizontalPodAutoscaler", "ResourceQuota"
+        "HorizontalPodAutoscaler", HOOK.kind
     ]  # fmt: skip
     assert len(review.review().ignored_kinds) == 1
 
@@ -286,7 +285,7 @@ def test_a_review_that_was_given_or_of_a_restored_world_has_no_estimate():
         store.put(obj)
     given = InputReview(jobs_without_duration=("job/a/j",))
     review = WorldReview(None, given, is_new=True)
-    review.add(QUOTA)
+    review.add(HOOK)
     review.begin(store)
     assert review.review() is given
     restored = WorldReview([], None, is_new=False)

@@ -100,7 +100,7 @@ def test_what_ends_the_reading_of_lines_is_the_only_error():
         ("DeviceCards", "podwright.dev/v1alpha1", []),
         ("Widget", "podwright.dev/v1alpha1", ["is not a known kind"]),
         ("Widget", "example.com/v1", ["is not a known kind"]),
-        ("ResourceQuota", "v1", ["limits nothing"]),
+        ("ResourceQuota", "v1", []),
         ("Pod", "v1", []),
         ("ConfigMap", "v1", []),
     ],

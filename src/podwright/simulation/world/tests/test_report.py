@@ -480,12 +480,14 @@ def test_the_notes_of_a_report(review, timing, has_workloads, notes):
 
 
 def test_a_world_reports_what_its_objects_do_not_do():
-    limits = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "l"}}
+    hooks = "ValidatingWebhookConfiguration"
+    version = "admissionregistration.k8s.io/v1"
+    ignored = {"apiVersion": version, "kind": hooks, "metadata": {"name": "l"}}
     world = pw.World()
-    world.add(*nodes(1, cpu="2"), *(make_pod(f"p{n}", cpu="1") for n in range(3)), decode(limits))
+    world.add(*nodes(1, cpu="2"), *(make_pod(f"p{n}", cpu="1") for n in range(3)), decode(ignored))
     report = world.run().summary.report
     assert report is not None
-    assert [each.kind for each in report.ignored_kinds] == ["ResourceQuota"]
+    assert [each.kind for each in report.ignored_kinds] == [hooks]
     assert report.estimate is not None
     assert (report.estimate.pods, report.estimate.fitting) == (3, 2)
     world.add(job("train"))

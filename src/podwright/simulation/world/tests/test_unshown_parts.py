@@ -406,8 +406,10 @@ def test_a_world_and_its_parts_show_themselves():
     shown = report._repr_html_()
     assert shown.index("<strong>Report</strong>") < shown.index("rejected evictions")
     counts = report._counts()
-    names = "drains evictions rejected-evictions workloads rollouts lost-pods pods-never-tried"
-    assert list(counts) == [name.replace("-", " ") for name in names.split()]
+    assert list(counts) == [
+        "drains", "evictions", "rejected evictions", "workloads", "rollouts",
+        "owners of rejected objects", "lost pods", "pods never tried",
+    ]  # fmt: skip
     assert set(counts.values()) == {0}
 
 
@@ -441,9 +443,9 @@ def test_pods_of_groups_need_their_plugin():
     ("observer", "message"),
     [
         (int, "observers[1]: an instance is expected, not the class int"),
-        (SimpleNamespace(), "observers[1]: an object with at least one of changed(), decided(),"
-                            " event_recorded(), node_event(), operated(), removal_handled() is"
-                            " expected, not a SimpleNamespace"),
+        (SimpleNamespace(), "observers[1]: an object with at least one of changed(),"
+                            " creation_rejected(), decided(), event_recorded(), node_event(),"
+                            " operated(), removal_handled() is expected, not a SimpleNamespace"),
         (SimpleNamespace(changed=print, decide=print),
          "observers[1]: decide() is never called; did you mean decided()?"),
         (SimpleNamespace(changed=print, eventRecorded=print),

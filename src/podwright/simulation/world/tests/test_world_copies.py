@@ -33,10 +33,10 @@ DEPLOYMENT = {
         },
     },
 }
-QUOTA = {
-    "apiVersion": "v1",
-    "kind": "ResourceQuota",
-    "metadata": {"name": "quota", "namespace": "default"},
+HOOK = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "MutatingWebhookConfiguration",
+    "metadata": {"name": "hook"},
 }
 COPIES: dict[str, Callable[[pw.World], pw.World]] = {
     "fork": lambda world: world.fork(),
@@ -99,12 +99,12 @@ def test_a_fork_does_not_change_the_original() -> None:
 
 def test_a_fork_continues_the_review_of_what_was_added() -> None:
     world = pw.World()
-    world.add(make_node("n1"), decode(QUOTA))
+    world.add(make_node("n1"), decode(HOOK))
     fork = world.fork()
-    fork.add(decode(QUOTA | {"metadata": {"name": "other", "namespace": "default"}}))
+    fork.add(decode(HOOK | {"metadata": {"name": "other"}}))
     kinds = [each.review_so_far().review().ignored_kinds for each in (world, fork)]
     assert [[(each.kind, each.count) for each in found] for found in kinds] == [
-        [("ResourceQuota", 1)], [("ResourceQuota", 2)],
+        [(HOOK["kind"], 1)], [(HOOK["kind"], 2)],
     ]  # fmt: skip
 
 

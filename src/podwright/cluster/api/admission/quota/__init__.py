@@ -7,4 +7,5 @@ Start with `resource_quota`, the plugin. An evaluator (`evaluators`, `pods`,
 from podwright.cluster.api.admission.quota.resource_quota import (
     QuotaEvaluators as QuotaEvaluators,
     ResourceQuota as ResourceQuota,
+    exceeds_quota as exceeds_quota,
 )

@@ -38,6 +38,7 @@ from podwright.cluster.api.admission.quota.evaluators import (
 )
 from podwright.cluster.api.admission.quota.pods import Pods
 from podwright.cluster.api.followed import CurrentObjects
+from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.store import GroupKind, ObjectStore, kind_of
 
 _UNCOUNTED: Final = frozenset(
@@ -53,6 +54,9 @@ _UNCOUNTED: Final = frozenset(
     }
 )  # fmt: skip
 _QUOTA: Final[GroupKind] = ("", "ResourceQuota")
+
+
+_EXCEEDED: Final = "exceeded quota: "
 
 
 class ResourceQuota(Plugin):
@@ -182,9 +186,14 @@ def exceeded_text(name: str, requested: Amounts, used: Amounts, hard: Amounts) -
     if not exceeded:
         return ""
     return (
-        f"exceeded quota: {name}, requested: {_shown(masked(requested, exceeded))}, used:"
+        f"{_EXCEEDED}{name}, requested: {_shown(masked(requested, exceeded))}, used:"
         f" {_shown(masked(used, exceeded))}, limited: {_shown(masked(hard, exceeded))}"
     )
+
+
+def exceeds_quota(error: Exception) -> bool:
+    """Whether a write was rejected because it exceeds a quota."""
+    return isinstance(error, Rejection) and f" is forbidden: {_EXCEEDED}" in str(error)
 
 
 def _shown(amounts: Amounts) -> str:
@@ -254,6 +263,11 @@ class QuotaEvaluators:
                 if all(evaluator.matches_scope(each, obj) for each in scopes):
                     add(used, evaluator.usage(obj, now_ns))
         return masked(used, hard)
+
+    def new_status(self, quota: Document) -> Document:
+        """Return the status of a quota that has counted no object yet."""
+        hard = (quota.get("spec") or {}).get("hard") or {}
+        return {"hard": hard, "used": texts_of(self.usage(quota, lambda *_: (), _NOW_NS))}
 
 
 # ------------------------------------------------------------------------ dry runs without a server
