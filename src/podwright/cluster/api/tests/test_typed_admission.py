@@ -11,6 +11,7 @@ import pytest
 from podwright.apimachinery.objects import Document, Pod, Spec
 from podwright.apimachinery.schema import Kind, Problem, decode
 from podwright.cluster.api import Api, ApplyObject, CreateObject, DeleteObject, PatchObject, Reply
+from podwright.cluster.api.stages.draft_admission import prepared_change
 from podwright.cluster.store import ObjectStore
 
 USER = "tests"
@@ -123,6 +124,15 @@ def test_the_metadata_of_pods_with_one_spec_is_validated_for_each(api):
     for _ in range(2):
         error = created(name="wrong", labels={"app": "a b"}).error
         assert "metadata.labels: Invalid value" in str(error)
+
+
+def test_a_changed_object_without_its_parts_stays_without_them():
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
+    stored = decode(document | {"spec": {"replicas": 1}})
+    for given in (document, document | {"spec": {"replicas": 2}}):
+        made = prepared_change(decode(given), stored, 0)
+        assert made.raw.get("spec") == given.get("spec")
+        assert made.raw["metadata"]["name"] == "d"
 
 
 def test_a_limit_range_completes_and_rejects_pods(api):

@@ -240,6 +240,20 @@ def test_the_bounds_of_a_claim(
     assert (found if isinstance(found, str) else None) == expected
 
 
+def test_the_bounds_of_a_claim_are_named_in_the_order_of_their_resources() -> None:
+    bounds = {"b": "1", "storage": "1", "a": "1"}
+    item = {"type": "PersistentVolumeClaim", "min": bounds, "max": bounds}
+    claim = {"metadata": {"name": "c"}, "spec": {"resources": {}}}
+    plugin = LimitRanger(a_context(a_store(limit_range(item))))
+    found = outcome(plugin, a_write("v1 PersistentVolumeClaim", claim))
+    problems = ", ".join(
+        f"{bound} {name} usage per PersistentVolumeClaim is 1.  No request is specified"
+        for bound in ("minimum", "maximum")
+        for name in ("a", "b", "storage")
+    )
+    assert found == f'persistentvolumeclaims "c" is forbidden: [{problems}]'
+
+
 def test_amounts_are_compared_in_thousandths_where_these_fit() -> None:
     """Beyond 2^63 thousandths, upstream compares whole numbers."""
     large = "9223372036854775"

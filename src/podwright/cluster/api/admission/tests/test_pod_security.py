@@ -204,6 +204,8 @@ def test_what_restricted_forbids(spec, expected):
     [
         pytest.param(Standard("restricted", 0), "runAsNonRoot != true", id="the first"),
         pytest.param(Standard("restricted", 7), "runAsNonRoot != true", id="before escalation"),
+        pytest.param(Standard("restricted", 8), "allowPrivilegeEscalation", id="with escalation"),
+        pytest.param(Standard("restricted", 24), "allowPrivilegeEscalation", id="before Windows"),
         pytest.param(Standard("restricted", 99), "allowPrivilegeEscalation", id="after the last"),
         pytest.param(Standard("baseline", 18), "", id="before the field"),
     ],

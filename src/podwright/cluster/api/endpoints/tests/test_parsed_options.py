@@ -276,6 +276,7 @@ LISTS: Any = "PartialObjectMetadataList"
         (f"{JSON};pretty=0", {}, MediaType()),
         (f"{YAML};q=0.5, {JSON};q=0.4", {}, MediaType("yaml")),
         (f"{YAML};q=x, {JSON};q=0.4", {}, MediaType("yaml")),
+        (f"{JSON}, {YAML};q=x", {}, MediaType()),
         (f"*/*, {YAML}", {}, MediaType("yaml")),
         (f"*/*;q=0.9, {YAML};q=0.8", {}, MediaType()),
         (f"application/*, {YAML}", {}, MediaType("yaml")),
