@@ -18,7 +18,7 @@ export function findingsOf({ counts, pending, waits, utilization, report = {} })
   const waiting = causes.reduce((sum, [, count]) => sum + count, 0);
   if (waiting) add("bad", `${countText(waiting, "pod")} ${are(waiting)} pending at the end: ${causes.slice(0, LISTED_MAX).map(([cause, count]) => `${cause} (${count})`).join(", ")}${causes.length > LISTED_MAX ? ", …" : ""}.`);
   else add("good", `No pod is pending at the end; ${countText(counts.placed, "placement")} in ${countText(counts.decisions, "decision")}.`);
-  const { estimate, evictions = {}, availability = [], drains = [], lostPods = [], neverTried = [], missingOwners = {} } = report;
+  const { estimate, evictions = {}, availability = [], drains = [], failedCreations = [], lostPods = [], neverTried = [], missingOwners = {} } = report;
   if (estimate) add("bad", `The initial pods cannot all fit: they request ${estimate.requested} of ${estimate.resource}, of which the nodes have ${estimate.allocatable}.`);
   if (waits?.count && waits.maxSeconds > 0) add("", `A pod waited ${seconds(waits.p50Seconds)} at the median, ${seconds(waits.p99Seconds)} at the 99th percentile and ${seconds(waits.maxSeconds)} at most.`);
   if (counts.victims) add("bad", `${countText(counts.preemptions, "preemption")} ended ${countText(counts.victims, "pod")}.`);
@@ -30,6 +30,12 @@ export function findingsOf({ counts, pending, waits, utilization, report = {} })
     if (peak >= FULL_SHARE) add("", `${resource} was requested to ${percentText(peak)} at its peak (${percentText(mean)} on average${fragmentation === undefined ? "" : `, fragmentation ${percentText(fragmentation)}`}).`);
   }
   if (counts.failed) add("bad", `${countText(counts.failed, "pod")} failed.`);
+  for (const { owner, createdKind, message } of failedCreations.slice(0, LISTED_MAX)) {
+    const isOwn = owner.startsWith(`${createdKind.toLowerCase()}/`);
+    add("bad", `${isOwn ? owner : `A ${createdKind} of ${owner}`} could not be created: ${message}.`);
+  }
+  const others = failedCreations.length - LISTED_MAX;
+  if (others > 0) add("bad", `Objects of ${countText(others, "other owner")} could not be created.`);
   if (lostPods.length) add("bad", `${countText(lostPods.length, "removed pod")} ${was(lostPods.length)} not replaced by a controller.`);
   if (neverTried.length) add("bad", `${countText(neverTried.length, "pending pod")} ${was(neverTried.length)} never tried.`);
   const owners = Object.keys(missingOwners).length;

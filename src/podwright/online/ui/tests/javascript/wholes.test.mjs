@@ -132,6 +132,10 @@ test("findings at their limits", () => {
   assert.deepEqual(evicted({ evicted: 1, byTaint: 0, rejected: 2 }), ["|1 pod was evicted; 2 evictions were rejected by budgets."]);
   assert.deepEqual(evicted({ evicted: 0, byTaint: 0, rejected: 2 }), []);
   assert.deepEqual(texts({ report: { drains: [{ node: "n", status: "blocked", blockedBy: ["a", "b"] }] } }).slice(1), ["bad|The drain of n is blocked, blocked by a, b."]);
+  const failed = [["replicaset/d/web-1", "Pod"], ["pod/d/p", "Pod"], ["podgroup/d/p", "Pod"]].map(([owner, createdKind]) => ({ owner, createdKind, message: "no" }));
+  assert.deepEqual(texts({ report: { failedCreations: failed } }).slice(1), ["bad|A Pod of replicaset/d/web-1 could not be created: no.", "bad|pod/d/p could not be created: no.", "bad|A Pod of podgroup/d/p could not be created: no."]);
+  const rejected = (count) => texts({ report: { failedCreations: Array(count).fill(failed[1]) } }).slice(1);
+  assert.deepEqual([rejected(5).length, rejected(6).at(-1), rejected(7).at(-1)], [5, "bad|Objects of 1 other owner could not be created.", "bad|Objects of 2 other owners could not be created."]);
   const some = { lostPods: ["a", "b"], neverTried: ["c"], missingOwners: { x: 1, y: 1 } };
   assert.deepEqual(texts({ report: some }).slice(1), ["bad|2 removed pods were not replaced by a controller.", "bad|1 pending pod was never tried.", "|The owners of 2 pods are not among the objects, so no controller replaces these pods."]);
   assert.deepEqual(texts({ counts: { ...COUNTS, victims: 1, preemptions: 2, failed: 3 } }).slice(1), ["bad|2 preemptions ended 1 pod.", "bad|3 pods failed."]);
