@@ -12,7 +12,7 @@ DefaultTypedControllerRateLimiter.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -59,15 +59,15 @@ class ControllerLoopState(msgspec.Struct, frozen=True, kw_only=True):
     requeue_at : tuple
         (controller, key, due_ns) of each delayed item.
     rejected : tuple
-        (controller, key, is_again) of each item whose objects admission rejected, and whether they
-        are tried again.
+        (controller, key, since_ns, is_due) of each item whose objects admission rejects, since
+        when, and whether they are tried in its next sync.
     controller_states : dict
         The state of each controller, by its name.
     """
 
     workqueue: tuple[tuple[str, NamespacedName], ...]
     requeue_at: tuple[tuple[str, NamespacedName, int], ...]
-    rejected: tuple[tuple[str, NamespacedName, bool], ...] = ()
+    rejected: tuple[tuple[str, NamespacedName, int, bool], ...] = ()
     controller_states: dict[str, dict[str, Any]]
 
 
@@ -84,8 +84,8 @@ class ControllerLoop:
     indexes_namespaces : bool
         See `Lister`.
     admission_kinds : collection of GroupKind
-        Those on which it depends what admission rejects. What it rejected is tried again when one
-        of their objects changes, if nothing is tried again after a delay.
+        Those on which it depends what admission rejects. Without `report_failure`, what it rejected
+        is tried again only after a change of such an object, at the time at which it would be.
 
     Attributes
     ----------
@@ -114,7 +114,9 @@ class ControllerLoop:
         self._workqueue: dict[tuple[str, NamespacedName], None] = {}
         self._requeue_at: dict[tuple[str, NamespacedName], int] = {}
         self._rejected_owners: list[str] = []
-        self._rejected: dict[tuple[str, NamespacedName], bool] = {}
+        # Since when admission rejects the objects of an item, and whether they are tried next.
+        self._rejected: dict[Item, tuple[int, bool]] = {}
+        self._tried: Item | None = None
 
     @property
     def has_next(self) -> bool:
@@ -138,17 +140,14 @@ class ControllerLoop:
             case SyncNext():
                 return self._sync(now_ns)
             case SyncDue(name, key):
-                due_ns = self._requeue_at.get((name, key))
-                if due_ns is not None and due_ns <= now_ns:
-                    del self._requeue_at[name, key]
-                    self._workqueue[name, key] = None
+                self._enqueue_due((name, key), now_ns)
             case NodeDown() | NodeUp() | DrainNode():
                 for each in self._controllers.values():
                     self._enqueue(each.name, each.on_node_event(event, now_ns))
             case WriteRejected(request, message):
                 retry = self._retry(request.user, message, now_ns)
                 if isinstance(request, CreateObject):
-                    self._keep_rejected(request.user)
+                    self._keep_rejected(request.user, now_ns)
                     return [*self._create_rejected(request, message), *retry]
                 if isinstance(request, DeleteObject):
                     self._delete_rejected(request, message)
@@ -168,31 +167,44 @@ class ControllerLoop:
         item = self._failures.present
         if self._report_failure is None or item is None or item[0] != name:
             return []
-        due_ns = self._failures.failed(item, now_ns)
+        due_ns = self._failures.failed(item, now_ns, self._controllers[item[0]].retry_delays_ns)
         if due_ns is None:
             return []  # another write of the same sync was rejected before
         self._report_failure(*item, RejectedWrite(message))
         return self._requeue(item, due_ns)
 
-    def _keep_rejected(self, name: str) -> None:
-        """Keep the item of the current sync until what rejected its object changes.
+    def _keep_rejected(self, name: str, now_ns: int) -> None:
+        """Keep the item of the current sync until its objects are accepted.
 
-        Upstream retries with backoff; such retries would keep a simulation from its end.
+        Upstream tries again and again, with backoff. Tries before a change on which the rejection
+        depends fail too, so they are left out; they would keep a simulation from its end.
         """
         item = self._failures.present
         if self._report_failure is None and item is not None and item[0] == name:
-            self._rejected[item] = False
+            since_ns, _ = self._rejected.get(item, (now_ns, False))
+            self._rejected[item] = since_ns, False
+            self._tried = None
 
     def _admission_changed(self, kind: GroupKind, old: Version, new: Version) -> None:
-        """Enqueue the items whose objects were rejected and may not be any longer."""
+        """Enqueue that rejected objects of a namespace may be accepted; "" is all namespaces."""
         if kind == RESOURCE_QUOTA and old is not None and new is not None and not frees(old, new):
             return
         obj = new if new is not None else old
         namespace = "" if obj is None else obj.name if kind == NAMESPACE else obj.namespace
-        for item in self._rejected:
-            if not namespace or item[1].startswith(f"{namespace}/"):
-                self._rejected[item] = True
-                self._workqueue[item] = None
+        self._workqueue["", namespace] = None
+
+    def _retries(self, namespace: str, now_ns: int) -> Actions:
+        """Return when the rejected items of a namespace are tried again."""
+        actions: Actions = []
+        for item, (since_ns, _) in self._rejected.items():
+            if namespace and not item[1].startswith(f"{namespace}/"):
+                continue
+            delays_ns = self._controllers[item[0]].retry_delays_ns
+            due_ns = next_try_ns(since_ns, now_ns, delays_ns)
+            known_ns = self._requeue_at.get(item)
+            if known_ns is None or not now_ns < known_ns <= due_ns:
+                actions += self._requeue(item, due_ns)
+        return actions
 
     def _requeue(self, item: tuple[str, NamespacedName], due_ns: int) -> Actions:
         self._requeue_at[item] = due_ns
@@ -210,7 +222,7 @@ class ControllerLoop:
             for obj in objects
             if obj is not None
         ]
-        due_ns = self._failures.failed(item, now_ns)
+        due_ns = self._failures.failed(item, now_ns, self._controllers[item[0]].retry_delays_ns)
         # Without a time, an earlier failure has set one.
         return [*events[:1], *([] if due_ns is None else self._requeue(item, due_ns))]
 
@@ -293,15 +305,31 @@ class ControllerLoop:
         for key in keys:
             self._workqueue[name, key] = None
 
+    def _enqueue_due(self, item: Item, now_ns: int) -> None:
+        due_ns = self._requeue_at.get(item)
+        if due_ns is not None and due_ns <= now_ns:
+            del self._requeue_at[item]
+            self._workqueue[item] = None
+            if item in self._rejected:
+                self._rejected[item] = self._rejected[item][0], True
+
+    def _begin_try(self, item: Item) -> None:
+        """Forget the item that was tried before this one, if its objects were accepted."""
+        if self._tried is not None:
+            del self._rejected[self._tried]
+        since_ns, is_due = self._rejected.get(item, (0, False))
+        self._tried = item if is_due else None
+        if is_due:
+            self._rejected[item] = since_ns, False
+
     def _sync(self, now_ns: int) -> Actions:
         if not self._workqueue:
             return []
         name, key = next(iter(self._workqueue))
         del self._workqueue[name, key]
-        if self._rejected.get((name, key)):
-            # This sync may only report the rejection: the next one tries again.
-            del self._rejected[name, key]
-            self._workqueue[name, key] = None
+        if not name:
+            return self._retries(key, now_ns)
+        self._begin_try((name, key))
         self._rejected_owners.clear()
         actions: Actions = []
         self._failures.begin((name, key), is_waiting=(name, key) in self._requeue_at)
@@ -332,7 +360,9 @@ class ControllerLoop:
             requeue_at=tuple(
                 (name, key, due_ns) for (name, key), due_ns in self._requeue_at.items()
             ),
-            rejected=tuple((*item, is_again) for item, is_again in self._rejected.items()),
+            rejected=tuple(
+                (*item, *rest) for item, rest in self._rejected.items() if item != self._tried
+            ),
             controller_states={name: each.state() for name, each in self._controllers.items()},
         )
 
@@ -343,7 +373,7 @@ class ControllerLoop:
             self._deliver(kind_of(obj), self.lister.put(obj), obj)
         self._workqueue = dict.fromkeys(state.workqueue)
         self._requeue_at = {(name, key): due_ns for name, key, due_ns in state.requeue_at}
-        self._rejected = {(name, key): is_again for name, key, is_again in state.rejected}
+        self._rejected = {(name, key): (since, seen) for name, key, since, seen in state.rejected}
         for name, each in self._controllers.items():
             each.restore(state.controller_states[name])
         # A restored controller can have other collections of pending work than at delivery above.
@@ -355,8 +385,14 @@ class ControllerLoop:
 Item: TypeAlias = tuple[str, NamespacedName]
 """The name of a controller, and the key that it syncs."""
 
-FIRST_NS: Final = 5_000_000
-LONGEST_NS: Final = 1_000_000_000_000
+
+def next_try_ns(since_ns: int, now_ns: int, delays_ns: tuple[int, int]) -> int:
+    """Return the first try after `now_ns` of what has failed since `since_ns`, each time."""
+    due_ns, (delay_ns, longest_ns) = since_ns, delays_ns
+    while due_ns <= now_ns:
+        due_ns += delay_ns
+        delay_ns = min(2 * delay_ns, longest_ns)
+    return due_ns
 
 
 class Failures:
@@ -388,8 +424,15 @@ class Failures:
         self.present = item
         self._has_failed = is_waiting and item in self._counts
 
-    def failed(self, item: Item, now_ns: int) -> int | None:
+    def failed(self, item: Item, now_ns: int, delays_ns: tuple[int, int]) -> int | None:
         """Count a failure of the current item.
+
+        Parameters
+        ----------
+        item : Item
+        now_ns : int
+        delays_ns : tuple of int
+            `Controller.retry_delays_ns`.
 
         Returns
         -------
@@ -401,4 +444,5 @@ class Failures:
         self._has_failed = True
         count = self._counts.get(item, 0)
         self._counts[item] = count + 1
-        return now_ns + min(FIRST_NS << min(count, 30), LONGEST_NS)
+        first_ns, longest_ns = delays_ns
+        return now_ns + min(first_ns << min(count, 30), longest_ns)

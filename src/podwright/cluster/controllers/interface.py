@@ -362,6 +362,8 @@ class Controller(Requests, Checkpointed, ABC):
         The nodes whose drains are in progress.
     reports_creations : bool
         Whether the Events about rejected objects are its own, in `ReportedWrite.failed`.
+    retry_delays_ns : tuple of int
+        The first and the longest delay of a sync that fails again and again.
     """
 
     kinds: Sequence[GroupKind]
@@ -372,6 +374,7 @@ class Controller(Requests, Checkpointed, ABC):
     pending_work: Sized | None = None
     adopters: Sized | None = None
     draining_nodes: Collection[str] = ()
+    retry_delays_ns: tuple[int, int] = (5_000_000, 1_000_000_000_000)
     reports_creations: bool = False
 
     def __init__(self, lister: Lister) -> None:

@@ -120,6 +120,8 @@ class JobController(PodOwnerController):
     kind = JOB
     kinds = (JOB, POD)
     owner_kind = JOB[1]
+    # Upstream: DefaultJobApiBackOff, MaxJobApiBackOff
+    retry_delays_ns = (1_000_000_000, 60_000_000_000)
     _memory: Saved[_Memory]
     _creation_events: Saved[CreationEvents]
 
@@ -509,7 +511,8 @@ class JobController(PodOwnerController):
                 actions.extend(self._release(pod))
             return [*actions, *self._deletions(job, surplus), *self._requeue_at(job.key, now_ns)]
         if self._memory.rejected.pop(job.key, False):
-            return self._requeue_at(job.key, now_ns)  # the next change triggers the retry
+            self._memory.urgent[job.key] = True  # the next sync tries again, and does not wait
+            return self._requeue_at(job.key, now_ns)
         held = counts.terminating if spec.replaces_only_failed else 0
         missing = min(desired - held - len(counts.active), PODS_PER_SYNC_MAX)
         if missing <= 0:

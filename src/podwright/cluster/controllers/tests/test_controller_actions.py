@@ -18,6 +18,7 @@ from podwright.cluster.api import (
 )
 from podwright.cluster.controllers import controller_loop, subscriptions
 from podwright.cluster.controllers.adoption import controller_reference
+from podwright.cluster.controllers.batch.job import JobController
 from podwright.cluster.controllers.controller_loop import ControllerLoop, Failures
 from podwright.cluster.controllers.interface import (
     ALL_KINDS,
@@ -224,10 +225,10 @@ def test_the_time_until_the_next_try_doubles_up_to_a_thousand_seconds() -> None:
     delays = []
     for _ in range(40):
         failures.begin(item, is_waiting=False)
-        due_ns = failures.failed(item, 100)
+        due_ns = failures.failed(item, 100, Sleeper.retry_delays_ns)
         assert due_ns is not None
         delays.append(due_ns - 100)
-        assert failures.failed(item, 100) is None
+        assert failures.failed(item, 100, Sleeper.retry_delays_ns) is None
     assert delays == [5_000_000 << count for count in range(18)] + [1_000 * SECOND] * 22
 
 
@@ -244,11 +245,11 @@ def test_the_time_until_the_next_try_doubles_up_to_a_thousand_seconds() -> None:
 def test_only_a_success_of_the_same_item_resets_the_delay(between, delay_ns) -> None:
     failures, item = Failures(), ("writer", "a")
     failures.begin(item, is_waiting=False)
-    failures.failed(item, 0)
+    failures.failed(item, 0, Sleeper.retry_delays_ns)
     for name, key, is_waiting in between:
         failures.begin((name, key), is_waiting=is_waiting)
     failures.begin(item, is_waiting=False)
-    assert failures.failed(item, 0) == delay_ns
+    assert failures.failed(item, 0, Sleeper.retry_delays_ns) == delay_ns
 
 
 class Sleeper(Controller):
@@ -292,6 +293,22 @@ def test_an_object_is_synced_again_at_the_earliest_time(dues, now_ns, requeued) 
     assert loop.state().requeue_at == ()
 
 
+@pytest.mark.parametrize(
+    ("since_ns", "now_ns", "due_ns"),
+    [
+        (0, 0, 5), (7, 7, 12), (0, 4, 5), (0, 5, 15), (0, 34, 35), (0, 35, 75),
+        # The intervals grow up to 1,000 seconds.
+        (0, 655_354, 655_355), (0, 655_355, 1_310_715), (0, 1_310_715, 2_310_715),
+        (0, 2_310_715, 3_310_715), (0, 100_310_714, 100_310_715),
+    ],
+)  # fmt: skip
+def test_the_tries_of_what_fails_have_growing_intervals(since_ns, now_ns, due_ns) -> None:
+    milli = SECOND // 1_000
+    delays_ns = Sleeper.retry_delays_ns
+    found_ns = controller_loop.next_try_ns(since_ns * milli, now_ns * milli, delays_ns)
+    assert found_ns == due_ns * milli
+
+
 def test_controllers_have_names_of_their_own_and_retries_need_a_report() -> None:
     with pytest.raises(AssertionError, match="duplicate sleeper"):
         ControllerLoop([Sleeper, Sleeper])
@@ -300,7 +317,8 @@ def test_controllers_have_names_of_their_own_and_retries_need_a_report() -> None
     found = [(each.runs(name), each.retries(name)) for each in (silent, reporting)
              for name in ("sleeper", "other")]  # fmt: skip
     assert found == [(True, False), (False, False), (True, True), (False, False)]
-    assert (controller_loop.FIRST_NS, controller_loop.LONGEST_NS) == (SECOND // 200, 1_000 * SECOND)
+    assert Sleeper.retry_delays_ns == (SECOND // 200, 1_000 * SECOND)
+    assert JobController.retry_delays_ns == (SECOND, 60 * SECOND)
 
 
 def test_changes_of_a_store_reach_the_lister_before_the_controllers() -> None:

@@ -56,7 +56,10 @@ def test_pods_are_created_when_their_priority_class_is_added(version, kind, sele
     note = failure if kind == "StatefulSet" else "Error creating:"
     assert len([line for line in events if "FailedCreate" in line and note in line]) == 1
     world.apply(CLASS)
-    world.run(5)
+    # The tries of upstream are 41 and 82 seconds after the first.
+    world.run(21)
+    assert not world.pods()
+    world.run(1)
     (pod,) = world.pods()
     assert pod.priority == 1000
 
@@ -86,7 +89,10 @@ def test_a_deployment_reports_rejected_pods_until_they_are_accepted():
     assert failure["message"].endswith("is forbidden: no PriorityClass with name urgent was found")
     assert replica_set.raw["status"]["replicas"] == 0
     world.apply(CLASS)
-    world.run(5)
+    # The tries of upstream are 41 and 82 seconds after the first.
+    world.run(21)
+    assert not world.pods()
+    world.run(1)
     assert len(world.pods()) == 3
     assert conditions(world, "replicaset") == []
     assert conditions(world, "deployment") == []
