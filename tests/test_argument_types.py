@@ -114,7 +114,8 @@ class Recording:
         ),
         pytest.param(
             lambda: pw.World(observers=[Silent()]),  # type: ignore[list-item]
-            "observers[0]: an object with at least one of changed(), decided(), event_recorded(), "
+            "observers[0]: an object with at least one of changed(), creation_rejected(), "
+            "decided(), event_recorded(), "
             "node_event(), operated(), removal_handled() is expected, not a Silent",
             id="no method",
         ),

@@ -24,6 +24,8 @@ import pytest
 from typer.testing import CliRunner
 
 from podwright.cli import app
+from podwright.cluster.controllers.batch.job import JobController
+from podwright.cluster.controllers.interface import Controller
 
 ROOT = Path(__file__).parents[1]
 IS_UPDATE = bool(os.environ.get("PODWRIGHT_UPDATE_DOCS"))
@@ -288,6 +290,10 @@ def test_the_numbers_of_controllers_are_those_of_the_code():
         return f"{getattr(import_module(f'podwright.cluster.controllers.{module}'), constant):,}"
 
     lifecycle = "nodes.node_lifecycle"
+    first_ns, longest_ns = Controller.retry_delays_ns
+    seconds_of_jobs = "{} s to {} s".format(
+        *(delay_ns // 1_000_000_000 for delay_ns in JobController.retry_delays_ns)
+    )
     page = " ".join(read("docs/explanation/controllers.md").split())
     for sentence in (
         f"creates or deletes at most {number('apps.replica_set.BURST')} pods",
@@ -304,7 +310,8 @@ def test_the_numbers_of_controllers_are_those_of_the_code():
         f"at most {number('network.endpoint_slices.ENDPOINTS_MAX')} endpoints in a slice "
         f"and {number('network.endpoints.ADDRESSES_MAX')} in Endpoints",
         f"more than {number('network.endpoint_parts._LARGE')} pods is synced",
-        f"up to {seconds('controller_loop.LONGEST_NS'):,} s",
+        f"after {first_ns // 1_000_000} ms, then with twice the delay each time, up to"
+        f" {longest_ns // 1_000_000_000:,} s (for Jobs from {seconds_of_jobs})",
     ):
         assert sentence in page, sentence
 

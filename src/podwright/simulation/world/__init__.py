@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from podwright.simulation.world.inputs.workload import Workload as Workload
     from podwright.simulation.world.observers import (
         ChangeObserver as ChangeObserver,
+        CreationObserver as CreationObserver,
         DecisionObserver as DecisionObserver,
         EventObserver as EventObserver,
         KubernetesEvent as KubernetesEvent,
