@@ -273,7 +273,7 @@ class Admission:
             has_labels = bool(obj.metadata.labels)
             write.new = with_own_selector(write.new, uid, has_labels=has_labels)
         if self._resource_of(obj) is None:  # no plugin decides
-            made = self._prepared(resource, write.new, write.now_ns)
+            made = self._prepared_new(resource, write.new, write.now_ns)
             write.body = edited(obj, made, write.before)
         else:
             write.attributes = _attributes(resource, "CREATE", obj, None, write.user, write.now_ns)
@@ -290,9 +290,9 @@ class Admission:
             version=store.resource_version + 1,
         )
         write.attributes.name = (named.get("metadata") or {}).get("name", "")
-        write.new = self._prepared(resource, named, write.now_ns)
+        write.new = self._prepared_new(resource, named, write.now_ns)
 
-    def _prepared(self, resource: Resource, document: Document, now_ns: int) -> Document:
+    def _prepared_new(self, resource: Resource, document: Document, now_ns: int) -> Document:
         if resource.storage == RESOURCE_QUOTA and not document.get("status"):
             # Known at once, so that pods of the same file are counted and not rejected.
             document = document | {"status": QuotaEvaluators(self._store).new_status(document)}
