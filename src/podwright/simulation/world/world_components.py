@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from podwright.apimachinery.objects import KubernetesObject
-from podwright.cluster.api import Api, QuotaEvaluators
+from podwright.cluster.api import Api
 from podwright.cluster.controllers import (
     ALL_CONTROLLERS,
     Controller,
@@ -130,10 +130,10 @@ def build_components(
         store = ObjectStore(seed=seed, window=_HISTORY_WINDOW)
     makers = ALL_CONTROLLERS if options.controllers is None else options.controllers
     makers = enabled_controllers(makers, recorder.machine.gates)
-    if makers:
-        quotas = QuotaEvaluators(store)
-        makers = (*makers, lambda lister: ResourceQuotaController(lister, quotas))
     api = Api(store, is_served=options.is_served)
+    if makers:
+        quotas = api.admission.quotas
+        makers = (*makers, lambda lister: ResourceQuotaController(lister, quotas))
     return WorldComponents(
         options=options,
         seed=seed,

@@ -90,6 +90,8 @@ class Admission:
     ----------
     admission : AdmissionChain
         The plugins.
+    quotas : QuotaEvaluators
+        How objects count in quotas.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Admission:
         update_status: UpdateStatus | None = None,
     ) -> None:
         self._store = store
+        self.quotas = QuotaEvaluators(store)
         context = AdmissionContext(
             store=store,
             update_status=update_status or _never,
@@ -295,7 +298,7 @@ class Admission:
     def _prepared_new(self, resource: Resource, document: Document, now_ns: int) -> Document:
         if resource.storage == RESOURCE_QUOTA and not document.get("status"):
             # Known at once, so that pods of the same file are counted and not rejected.
-            document = document | {"status": QuotaEvaluators(self._store).new_status(document)}
+            document = document | {"status": self.quotas.new_status(document)}
         return _prepared(resource, document, now_ns)
 
     def _admitted(self, write: DraftWrite) -> KubernetesObject:

@@ -54,8 +54,6 @@ _UNCOUNTED: Final = frozenset(
     }
 )  # fmt: skip
 _QUOTA: Final[GroupKind] = ("", "ResourceQuota")
-
-
 _EXCEEDED: Final = "exceeded quota: "
 
 

@@ -34,7 +34,7 @@ def shown_json_patched(kind: ObjectKind, document: Document, patch: list[Documen
     shown = json_patched(in_go_order(kind, document), patch)
     for operation in patch or ():
         for field in ("path", "from"):
-            shown = _sorted_on_path(shown, str(operation.get(field)).split("/")[1:-1])
+            shown = _sorted_on_path(shown, str(operation.get(field) or "").split("/")[1:-1])
     return write_go_json(shown, sort_keys=False)
 
 

@@ -121,7 +121,7 @@ class _Expression:
         return found
 
     def _unary(self) -> int:
-        symbol = self._accept(*"+-!~(")
+        symbol = self._accept("+", "-", "!", "~", "(")
         match symbol:
             case "+":
                 return self._unary()
