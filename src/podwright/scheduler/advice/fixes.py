@@ -281,7 +281,12 @@ class Fixes:
             for step in _SKEW_STEPS
             for index, constraint in hard
         ]
-        domains = [
+        domains: list[Plan] = [
+            (pod_edits.honor_taints(index),)
+            for index, constraint in hard
+            if constraint.node_taints_policy != "Honor"
+        ]
+        domains += [
             (pod_edits.drop_min_domains(index),)
             for index, constraint in hard
             if (constraint.min_domains or 1) > 1

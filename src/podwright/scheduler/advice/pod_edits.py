@@ -437,6 +437,13 @@ def spread_softly(index: int) -> Edit:
     )
 
 
+def honor_taints(index: int) -> Edit:
+    """Leave nodes whose taints the pod does not tolerate out of one spread constraint."""
+    return _constraint_edit(
+        index, "nodeTaintsPolicy", "set nodeTaintsPolicy: Honor", 1.9, node_taints_policy="Honor"
+    )
+
+
 def drop_min_domains(index: int) -> Edit:
     """Remove minDomains of one spread constraint."""
     return _constraint_edit(index, "minDomains", "remove minDomains", 2.2, min_domains=None)

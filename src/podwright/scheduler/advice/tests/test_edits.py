@@ -189,6 +189,11 @@ def test_constraints_of_the_spread_are_relaxed_one_by_one():
     assert [(each.when_unsatisfiable, each.min_domains) for each in after(soft)] == [
         ("ScheduleAnyway", None), ("DoNotSchedule", 3),
     ]  # fmt: skip
+    taints = pod_edits.honor_taints(1)
+    assert (taints.text, taints.effort) == (
+        "set nodeTaintsPolicy: Honor in topologySpreadConstraints[1]", 1.9,
+    )  # fmt: skip
+    assert [each.node_taints_policy for each in after(taints)] == [None, "Honor"]
     domains = pod_edits.drop_min_domains(1)
     assert (domains.text, domains.effort) == (
         "remove minDomains in topologySpreadConstraints[1]", 2.2,

@@ -51,7 +51,7 @@ from podwright.testing import make_node, make_pod
 HOSTNAME = "kubernetes.io/hostname"
 SPREAD = [
     *spread(minDomains=1)["topologySpreadConstraints"],
-    *spread(topologyKey=ZONE, minDomains=2)["topologySpreadConstraints"],
+    *spread(topologyKey=ZONE, minDomains=2, nodeTaintsPolicy="Honor")["topologySpreadConstraints"],
 ]
 PORTS = [{"containerPort": port, "hostPort": port} for port in (80, 81, 90)]
 
@@ -78,6 +78,10 @@ def softly(*indexes):
     return [
         (f"set whenUnsatisfiable: ScheduleAnyway in {where}[{index}]", 3.0) for index in indexes
     ]
+
+
+def honor(index):
+    return [(f"set nodeTaintsPolicy: Honor in topologySpreadConstraints[{index}]", 1.9)]
 
 
 def skew(index, to, effort):
@@ -143,9 +147,10 @@ def skew(index, to, effort):
             [make_node("n", labels={ZONE: "a", HOSTNAME: "n"}), placed("o", "n"),
              make_node("m", cpu="0", labels={ZONE: "b", HOSTNAME: "m"})],
             [
-                [("remove minDomains in topologySpreadConstraints[1]", 2.2)],
+                honor(0), [("remove minDomains in topologySpreadConstraints[1]", 2.2)],
                 *(skew(index, 1 + step, 2 + step / 100)
-                  for step in (1, 2, 3, 4) for index in (0, 1)),
+                  for step in (1, 2, 3) for index in (0, 1)),
+                skew(0, 5, 2.04),
                 softly(0), softly(1), softly(0, 1),
             ],
             id="constraints alone, and both softly",
@@ -153,7 +158,7 @@ def skew(index, to, effort):
         pytest.param(
             pending(**spread()),
             [make_node("n"), make_node("m", cpu="0"), placed("o", "n")],
-            [*(skew(0, 1 + step, 2 + step / 100) for step in (1, 2, 3, 4, 6, 10, 20, 50)),
+            [honor(0), *(skew(0, 1 + step, 2 + step / 100) for step in (1, 2, 3, 4, 6, 10, 20, 50)),
              softly(0)],
             id="one constraint",
         ),

@@ -221,6 +221,13 @@ HOST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]
             "raise maxSkew from 1 to 2 in topologySpreadConstraints[0]", id="a spread constraint",
         ),
         pytest.param(
+            pending(**spread()),
+            [make_node("n"), make_node("m", cpu="0", taints=["a=b:NoExecute"]),
+             placed("other", "n")],
+            "set nodeTaintsPolicy: Honor in topologySpreadConstraints[0]",
+            id="an empty domain of tainted nodes",
+        ),
+        pytest.param(
             pending(**spread(minDomains=2)), [make_node("n"), placed("other", "n")],
             "raise maxSkew from 1 to 2 in topologySpreadConstraints[0]", id="too few domains",
         ),
