@@ -330,10 +330,8 @@ class _Driver:
 
     def end_all(self) -> None:
         """Let all pods end, one half by success and the other half by deletion."""
-        for index, key in enumerate(sorted(self.machine.cluster.pods)):
-            pod = self.machine.pod(key)
-            if pod is None:
-                continue
+        pods = map(self.machine.pod, sorted(self.machine.cluster.pods))
+        for index, pod in enumerate(filter(None, pods)):
             if index % 2:
                 self.put(with_fields(pod, "status", phase="Succeeded"))
             else:

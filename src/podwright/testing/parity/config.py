@@ -71,7 +71,8 @@ def check_config(case: Case) -> Check:
         return
     yield equal("accepted", case["accepted"], result.output is not None)
     if case["accepted"]:
-        yield equal("output", _comparable(case["output"]), _comparable(result.output))
+        found = result.output and _comparable(result.output)
+        yield equal("output", _comparable(case["output"]), found)
         return
     expected: str = case["error"].strip()
     if _DECODING.match(expected):
@@ -158,8 +159,6 @@ def _is_same_set(expected: str, texts: list[str]) -> bool:
     rest = expected
     # A text may be a part of another one.
     for text in sorted(distinct, key=len, reverse=True):
-        if text not in rest:
-            return False
         rest = rest.replace(text, "", 1)
     return rest == ("" if len(distinct) == 1 else f"[{', ' * (len(distinct) - 1)}]")
 
@@ -195,14 +194,12 @@ def _without_indexes(path: str) -> str:
 # -------------------------------------------------------------------- output
 
 
-def _comparable(document: dict[str, Any] | None) -> dict[str, Any] | None:
+def _comparable(document: dict[str, Any]) -> dict[str, Any]:
     """Return an effective configuration without what differs by design.
 
     The order of `pluginConfig` has no meaning, and podwright leaves percentageOfNodesToScore out
     where kube-scheduler's 0 selects its adaptive percentage.
     """
-    if document is None:
-        return None
     plain = dict(document)
     if plain.get("percentageOfNodesToScore") == 0:
         del plain["percentageOfNodesToScore"]

@@ -9,7 +9,6 @@ from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
     Pod,
-    ResourceClaim,
     decode_pod,
     timestamp_ns,
     with_fields,
@@ -248,7 +247,5 @@ class ClusterHandle(SchedulerHandle):
 
     def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None:
         """Return a claim; None for objects of other kinds."""
-        if kind is not ResourceClaim:
-            return None
         found = self._cluster.devices.claim(name)
         return found if isinstance(found, kind) else None

@@ -21,6 +21,7 @@ from podwright.scheduler.framework import (
     ResourceClaimWrite,
     VolumeUpdate,
 )
+from podwright.scheduler.plugins.default_preemption import DefaultPreemption
 from podwright.testing import PluginCheckFailed, check_plugin, make_node, make_pod
 
 OK = pw.Status()
@@ -520,6 +521,26 @@ def test_bind_plugins_that_call_the_server_are_retried():
 
     assert check_plugin(Binder()).findings == ()
     assert {error is None for error in Binder.errors} == {True, False}
+
+
+def test_the_victims_of_a_preemption_end_and_the_pod_is_bound_in_their_place():
+    ended = []
+
+    class Preempting(DefaultPreemption):
+        def pod_ended(self, pod):
+            ended.append(f"{pod.key} {pod.spec.node_name}")
+
+    report = check_plugin(
+        Preempting(),
+        nodes=[make_node("mine", cpu=1000, labels={"mine": "yes"})],
+        pods=[
+            make_pod("victim", cpu="900", node="mine"),
+            make_pod("urgent", cpu="900", node_selector={"mine": "yes"}, priority=10_000),
+        ],
+    )
+    assert report.findings == ()
+    of_both = [each for each in ended if each.startswith(("default/victim", "default/urgent"))]
+    assert of_both == ["default/victim mine", "default/urgent mine"]
 
 
 VOLUME, CLAIM = volume("v"), claim("c")

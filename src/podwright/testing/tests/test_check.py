@@ -115,6 +115,11 @@ class ReadsPods(Zone):
         return pw.Status()
 
 
+class CountsPods(Zone):
+    def filter(self, cycle, node):
+        return pw.Status.unschedulable(f"node(s) with {len(node.pods)} pods")
+
+
 class WrongEvents(pw.Plugin):
     name = "WrongEvents"
 
@@ -143,6 +148,7 @@ class Raises(Zone):
         (Fraction(), "answers", "0.5, not an integer"),
         (KeyTooSmall(), "pod_key", "uncached"),
         (ReadsPods(), "reads", "after pod default/last is placed on node-12"),
+        (CountsPods(), "reads", "cached rejected: node(s) with 2 pods, uncached rejected: node(s)"),
         (WrongEvents(), "events", "NodeUpdateNodeAllocatable is not registered"),
         (Raises(), "answers", "RuntimeError: out of order (pod default/plain, node node-0)"),
     ],
@@ -248,6 +254,29 @@ def test_a_plugin_has_its_handle_in_every_check():
 
 def test_the_handle_finds_nodes_as_they_are_after_each_change():
     assert not check_plugin(CountsNodes()).findings
+
+
+class KnowsMembers(pw.Plugin):
+    """Passes the pods that its handle has as pending, on nodes of which it has all pods."""
+
+    name = "KnowsMembers"
+
+    def group_of(self, pod):
+        return "all"
+
+    def filter(self, cycle, node):
+        assert self.handle is not None
+        members = self.handle.members(self.name, "all")
+        there = {pod.metadata.uid for pod in node.pods}
+        if not there <= members.scheduled & members.pods.keys():
+            return pw.Status.error(f"a pod of node {node.name} is not placed: {members.scheduled}")
+        if cycle.pod.metadata.uid not in members.pods.keys() - members.scheduled:
+            return pw.Status.error(f"pod {cycle.pod.key} is not pending")
+        return pw.Status()
+
+
+def test_the_handle_has_placed_and_pending_pods_in_every_check():
+    assert not check_plugin(KnowsMembers()).findings
 
 
 class RecordsNode(pw.Plugin):

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from podwright.apimachinery.objects import encode
 from podwright.testing import make_node, make_pod
+from podwright.testing.parity import FamilyReport, check_cases
 from podwright.testing.parity.trace import TraceReplay
+
+START = "2000-01-01T00:00:10Z"
+CYCLE = {"op": "cycle", "dt": 1}
+CONFIG = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+}
+
+
+def differences(objects: list[Any], *steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Return what differs in a trace, by field."""
+    case = {"id": "x", "family": "cycle", "start": START, "steps": list(steps), **fields}
+    reports: dict[str, FamilyReport] = {}
+    check_cases([case | {"objects": [encode(each) for each in objects]}], reports)
+    return {wrong.field: wrong.actual for wrong in reports["cycle"].mismatches}
 
 
 @pytest.mark.parametrize(
@@ -17,12 +35,85 @@ def test_pods_start_in_the_order_of_their_binding_or_of_the_numbers_in_their_nam
     script: dict[str, bool], seconds: dict[str, int]
 ) -> None:
     objects = [encode(each) for each in (make_node("n"), *map(make_pod, seconds))]
-    case = {"start": "2000-01-01T00:00:10Z", "objects": objects, "script": script, "steps": []}
+    case = {"start": START, "objects": objects, "script": script, "steps": []}
     replay = TraceReplay(case)
     for _ in seconds:
         replay.begin_step(1)
-        replay.do({"op": "cycle", "dt": 1})
+        replay.do(CYCLE)
     for name, second in seconds.items():
         pod = replay.machine.pod(f"default/{name}")
         assert pod is not None
         assert pod.status.start_time == f"2000-01-02T00:00:{second:02}Z"
+
+
+@pytest.mark.parametrize(
+    ("names", "bound"),
+    [
+        pytest.param("a b c", "a b c", id="at once, without a number"),
+        pytest.param("a0 b0 c0", "a0 b0 c0", id="at once, if it is 0"),
+        pytest.param("a3 b1 c2", "c2 b1 a3", id="after the last one, in order of the numbers"),
+        pytest.param("a b1 c2", "a c2 b1", id="each as its name says"),
+    ],
+)
+def test_pods_of_a_gang_are_bound_in_the_order_of_the_recordings(names: str, bound: str) -> None:
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "default", "uid": "g"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}},
+    }
+    member = {"schedulingGroup": {"podGroupName": "g"}}
+    pods = [encode(make_pod(name, spec=member)) for name in names.split()]
+    gates = {"GenericWorkload": True, "GangScheduling": True}
+    replay = TraceReplay(
+        {"start": START, "objects": [encode(make_node("n")), group], "gates": gates}
+    )
+    for each in pods:
+        replay.do({"op": "create", "object": each})
+    replay.do(CYCLE)
+    found = [replay.machine.pod(f"default/{name}") for name in names.split()]
+    started = sorted((pod.status.start_time, pod.metadata.name) for pod in found if pod)
+    assert [name for _, name in started] == bound.split()
+
+
+@pytest.mark.parametrize(
+    ("feasible", "next_start", "fields"),
+    [
+        pytest.param(100, 80, set(), id="as it was"),
+        pytest.param(99, 80, {"attempts.feasible"}, id="with one node less"),
+        pytest.param(100, 100, {"attempts.next_start"}, id="from another node on"),
+    ],
+)
+def test_the_search_of_a_share_of_the_nodes_is_compared(
+    feasible: int, next_start: int, fields: set[str]
+) -> None:
+    steps = [
+        CYCLE
+        | {"expect": {"attempts": [{"pod": f"default/{name}", "feasible": f, "next_start": start}]}}
+        for name, f, start in (("a", 100, 100), ("b", feasible, next_start))
+    ]
+    nodes = [make_node(f"n{number}") for number in range(120)]
+    pods = [make_pod("a"), make_pod("b")]
+    config = CONFIG | {"percentageOfNodesToScore": 10}
+    found = differences([*nodes, *pods], *steps, config=config)
+    attempts = {field for field in found if field.startswith("attempts")}
+    assert attempts == {"attempts.chosen"} | fields
+
+
+@pytest.mark.parametrize("attempts", [[], [{}, {}]])
+def test_an_attempt_more_or_less_is_a_difference_in_their_number(attempts: list[Any]) -> None:
+    expected = CYCLE | {"expect": {"attempts": attempts}}
+    found = differences([make_node("n"), make_pod("p")], expected)
+    assert found["attempts"] == 1
+    assert "the check failed" not in found
+
+
+def test_what_traces_cannot_have_ends_the_case() -> None:
+    step: dict[str, Any] = CYCLE | {"expect": {}}
+    extender = {"urlPrefix": "http://x/", "filterVerb": "filter"}
+    found = differences(
+        [make_node("n"), make_pod("p")], step, config=CONFIG | {"extenders": [extender]}
+    )
+    assert str(found["the check failed"]).startswith("AssertionError: traces have no extenders")
+    found = differences([], step | {"op": "~"})
+    assert found == {"the check failed": "AssertionError: unknown op ~"}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from podwright.scheduler.framework.events import ActionType, EventHint, Hint
 from podwright.scheduler.queueing import HintTable
-from podwright.testing.parity import FamilyReport, check_cases, queue
+from podwright.testing.parity import FamilyReport, check_case, check_cases, queue
 from podwright.testing.parity.comparison import Comparison
 from podwright.testing.parity.tests.test_recorded_cases import smallest_cases
 
@@ -20,6 +21,16 @@ def test_a_case_without_compared_fields_is_a_difference() -> None:
     check_cases([QUANTITIES | {"quantities": []}], reports)
     assert [wrong.field for wrong in reports["quantities"].mismatches] == ["nothing was compared"]
     assert (reports["quantities"].cases, reports["quantities"].agreeing_cases) == (1, 0)
+
+
+def test_a_case_that_is_left_out_counts_as_neither_compared_nor_agreeing() -> None:
+    reports: dict[str, FamilyReport] = {}
+    gate = "WorkloadAwarePreemption"
+    gang = {"id": "a", "family": "gang", "gates": {gate: True}, "start": "", "objects": []}
+    check_cases([gang | {"steps": []}], reports)
+    assert reports["gang"] == FamilyReport(
+        "gang", left_out=Counter({f"feature gate {gate} (alpha) is not implemented": 1})
+    )
 
 
 def test_a_check_that_raises_is_a_difference_and_the_next_case_is_compared() -> None:
@@ -44,6 +55,8 @@ def test_a_check_that_raises_is_a_difference_and_the_next_case_is_compared() -> 
 def test_what_cannot_be_checked_is_refused(case: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         check_cases([case], {})
+    with pytest.raises(ValueError, match=problem):
+        list(check_case(case))
 
 
 def test_a_hint_that_raises_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,75 @@
+"""What the formats of the cases allow, and no recorded case has."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from podwright.testing.parity import FamilyReport, check_cases
+from podwright.testing.parity.tests.test_wrong_values import FILES
+
+Case = dict[str, Any]
+
+
+def recorded(family: str) -> Iterator[Case]:
+    with gzip.open(FILES[family], "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def report_of(case: Case) -> FamilyReport:
+    reports: dict[str, FamilyReport] = {}
+    check_cases([case], reports)
+    return reports[case["family"]]
+
+
+def differences(case: Case) -> list[str]:
+    return [wrong.field for wrong in report_of(case).mismatches]
+
+
+def failing_priority() -> Case:
+    """Return a case of classic_prioritize in which a priority fails."""
+    name = "NodeAffinityPriority"
+    case = next(
+        case
+        for case in recorded("classic_priorities")
+        if "error" in case["expect"]["priorities"][name]
+    )
+    policy = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": name, "weight": 1}]}
+    fields = {"family": "classic_prioritize", "policy": policy, "draws": []}
+    return case | fields | {"expect": {"error": "of any text"}}
+
+
+def test_an_error_of_prioritizing_agrees_with_any_text() -> None:
+    case = failing_priority()
+    assert differences(case) == []
+    assert differences(case | {"expect": {"order": []}}) == ["error"]
+
+
+def test_required_affinity_of_placed_pods_weighs_1_unless_a_case_sets_it() -> None:
+    name = "hard_pod_affinity_symmetric_weight"
+    unset = [case for case in recorded("classic_priorities") if name not in case]
+    assert any(differences(case | {name: 0}) and not differences(case) for case in unset)
+
+
+def test_a_gate_that_the_recorder_did_not_pass_is_left_out() -> None:
+    given = (each for each in recorded("config") if each["gates"] == "NoSuchGate=true")
+    (case,) = (each for each in given if each["accepted"])
+    report = report_of(case)
+    assert (report.cases, report.left_out.total(), report.mismatches) == (0, 1, [])
+    refused = case | {"accepted": False, "error": "unrecognized feature gate: NoSuchGate"}
+    report = report_of(refused)
+    assert (report.cases, report.left_out.total(), report.mismatches) == (1, 0, [])
+
+
+@pytest.mark.parametrize(
+    "family", ["classic_node_tree", "classic_queue", "cycle", "dra_sequence", "queue"]
+)
+def test_an_unknown_operation_ends_the_case(family: str) -> None:
+    case = next(recorded(family))
+    steps = "tree_steps" if family == "classic_node_tree" else "steps"
+    case[steps][-1]["op"] = "unknown"
+    assert "the check failed" in differences(case)
