@@ -373,14 +373,11 @@ def _usable_claim(pod: Pod, named: tuple[str, bool], reader: ObjectReader) -> Re
 
 def _device_statuses(claim: ResourceClaim, now_ns: int) -> list[Document] | None:
     """Return `status.devices` with every device ready; None if it says so already."""
-    statuses: list[Document] = [
-        dict(each) for each in section(claim, "status").get("devices") or ()
-    ]
+    given = section(claim, "status")
+    statuses: list[Document] = [dict(each) for each in given.get("devices") or ()]
     known = {_identity(each): each for each in statuses}
     has_changed = False
-    for result in (section(claim, "status").get("allocation") or {})["devices"].get(
-        "results"
-    ) or ():
+    for result in given["allocation"]["devices"].get("results") or ():
         status = known.get(_identity(result))
         if status is None:
             status = {field: result.get(field) or "" for field in ("driver", "pool", "device")}

@@ -103,6 +103,8 @@ from podwright.cluster.kubelets.templates.template_parser import TemplateError
          "map[] map[_0:a _1:b,c] map[_0:a _1:b]"),
         ('{{ splitn "" 2 "abc" }} {{ splitn "" 3 "ab" }} {{ split "" "ab" }}',
          "map[_0:a _1:bc] map[_0:a _1:b] map[_0:a _1:b]"),
+        ('{{ splitn "" 3 "abcd" }} {{ splitn "" 1 "ab" }} {{ splitn "" 1 "" }}',
+         "map[_0:a _1:b _2:cd] map[_0:ab] map[]"),
         ('{{ regexSplit "," "a,b" 0 }} {{ regexSplit "z" "pizza" -1 }} {{ regexSplit "z" "a" 1 }}',
          "[] [pi  a] [a]"),
         ('{{ regexSplit "" "abc" -1 }} {{ regexSplit "x*" "axbxc" 2 }} {{ regexSplit "" "" 1 }}',

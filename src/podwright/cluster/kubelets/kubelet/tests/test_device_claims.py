@@ -73,6 +73,15 @@ def test_a_prepared_share_of_a_device_has_its_id() -> None:
     assert [device["shareID"] for device in devices] == ["s-1", "s-2"]
 
 
+def test_a_claim_without_devices_is_prepared_and_not_written() -> None:
+    given = claim().raw
+    without: tuple[dict[str, Any], ...] = ({}, {"results": []})
+    for devices in without:
+        empty = decode(given | {"status": given["status"] | {"allocation": {"devices": devices}}})
+        assert isinstance(empty, ResourceClaim)
+        assert prepare(empty) == []
+
+
 def test_a_device_without_a_pool_has_an_empty_one() -> None:
     given = claim().raw
     devices = {"devices": {"results": [{"request": "r", "driver": DRIVER, "device": "gpu-0"}]}}
