@@ -113,6 +113,27 @@ def test_a_wrong_snapshot_is_a_problem(serve, body, field):
     assert found.get("field", "").startswith(field)
 
 
+def test_an_import_that_fails_at_the_second_of_two_pods_undoes_everything(serve):
+    served = paused(serve)
+    quotas = "/api/v1/namespaces/default/resourcequotas"
+    quota = {"metadata": {"name": "one"}, "spec": {"hard": {"pods": "1"}}}
+    assert served.send("POST", quotas, quota)[0] == 201
+    served.eventually(f"{quotas}/one", lambda found: found.get("status", {}).get("hard"))
+    _, before = served.send("GET", f"{V1}/configuration")
+    pods = [pod("a"), pod("b")]
+    for each in pods:
+        each["metadata"]["namespace"] = "default"
+    body = {
+        "schedulerConfig": CONFIGURATION, "pods": pods,
+        "namespaces": [{"metadata": {"name": "new"}}],
+    }  # fmt: skip
+    status, found = served.send("POST", f"{V1}/snapshot", body)
+    assert (status, "exceeded quota" in found["detail"]) == (403, True), found
+    assert served.send("GET", f"{V1}/configuration")[1] == before
+    assert served.send("GET", PODS)[1]["items"] == []
+    assert served.send("GET", "/api/v1/namespaces/new")[0] == 404
+
+
 def test_a_snapshot_is_imported_with_the_rights_of_the_user(serve):
     users = {
         "admin": User("admin", groups=("system:masters", "system:authenticated")),

@@ -115,6 +115,40 @@ def test_changes_are_made_in_the_order_of_the_parameters():
     assert left == [("b", "NoExecute")]
 
 
+def test_a_patch_merges_lists_by_key_if_the_api_server_has_the_kind_itself():
+    group = {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "default", "finalizers": ["example.com/a"]},
+        "spec": {"minMember": 2},
+    }  # fmt: skip
+    own = pod("own")
+    own["metadata"]["finalizers"] = ["example.com/a"]
+    added = {"metadata": {"finalizers": ["example.com/b"]}}
+    _, after = sides(
+        [],
+        put=[group, own],
+        patches=[
+            ObjectPatch(
+                kind="PodGroup", name="default/g", patch=added | {"spec": {"minMember": 3}}
+            ),
+            ObjectPatch(kind="Pod", name="default/own", patch=added),
+        ],
+    )
+    found = after["PodGroup", "default/g"]
+    assert (found.spec.min_member, list(found.metadata.finalizers)) == (3, ["example.com/b"])
+    both = sorted(after["Pod", "default/own"].metadata.finalizers)
+    assert both == ["example.com/a", "example.com/b"]
+
+
+def test_a_patch_that_cannot_be_applied_is_named_and_the_others_are_read():
+    wrong = {"spec": {"containers": [{"image": "without a name"}]}}
+    found = errors_of(
+        [on_node("a"), on_node("b")],
+        patches=[ObjectPatch(kind="Pod", name=f"default/{name}", patch=wrong) for name in "ab"],
+    )
+    assert [path for path, _ in found] == ["patches[0].patch", "patches[1].patch"]
+
+
 @pytest.mark.parametrize(
     ("effect", "left"),
     [

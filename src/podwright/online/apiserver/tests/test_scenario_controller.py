@@ -9,9 +9,16 @@ import uvloop
 import yaml
 from tests.waiting import SECONDS_MAX
 
+from podwright.apimachinery.objects import PodwrightError
 from podwright.cluster.api.endpoints import HttpRequest
 from podwright.cluster.store import ObjectStore
-from podwright.online.apiserver import ClusterClient, ClusterClock, ScenarioController, TurnLoop
+from podwright.online.apiserver import (
+    ClusterClient,
+    ClusterClock,
+    ScenarioController,
+    TurnLoop,
+    scenario_controller,
+)
 from podwright.online.apiserver.tests.conftest import JSON, START_NS, cluster_of
 from podwright.simulation.scenarios.tests.test_kep140_status import DONE, creation, node, of, pod
 
@@ -171,6 +178,73 @@ def test_a_scenario_that_is_deleted_while_it_waits_stops_nothing(caplog):
 
     assert with_controller(use) == ["Succeeded", "Succeeded"]
     assert not caplog.records
+
+
+def first_runs(simulate, monkeypatch):
+    """Let `simulate` run the Scenario `one`, and the usual function the others."""
+    usual = scenario_controller.run_kep140
+
+    def run(document, options, report, *, call_extender):
+        runs_first = document["metadata"]["name"] == "one"
+        chosen = simulate if runs_first else usual
+        return chosen(document, options, report, call_extender=call_extender)
+
+    monkeypatch.setattr(scenario_controller, "run_kep140", run)
+
+
+def test_a_scenario_that_is_deleted_while_it_runs_makes_room_for_the_next(caplog, monkeypatch):
+    def endless(_document, _options, report, *, call_extender):
+        while True:
+            report({"message": f"with extenders: {call_extender is not None}"})
+
+    first_runs(endless, monkeypatch)
+
+    async def use(client):
+        await define(client)
+        for name in ("one", "two"):
+            await send(client, "POST", SCENARIOS, named(name, creation(1, node()), DONE))
+        path = f"{SCENARIOS}/one"
+        found = await reached(client, path, lambda status: status.get("message"))
+        await send(client, "DELETE", path)
+        return found, await reached(client, f"{SCENARIOS}/two", is_in("Succeeded"))
+
+    first, _ = with_controller(use)
+    assert (first["phase"], first["message"]) == ("Running", "with extenders: False")
+    assert not caplog.records
+
+
+def test_a_simulation_that_fails_is_the_failure_of_its_scenario_alone(monkeypatch):
+    def failing(*_arguments, **_options):
+        raise PodwrightError("out of order")
+
+    first_runs(failing, monkeypatch)
+
+    async def use(client):
+        await define(client)
+        for name in ("one", "two"):
+            await send(client, "POST", SCENARIOS, named(name, creation(1, node()), DONE))
+        await reached(client, f"{SCENARIOS}/two", is_in("Succeeded"))
+        return await reached(client, f"{SCENARIOS}/one", is_in("Failed"))
+
+    assert with_controller(use)["message"] == "out of order"
+
+
+def test_a_status_that_cannot_be_written_is_logged(caplog):
+    async def use(client):
+        crd = json.loads(json.dumps(CRD))
+        status = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+        status["properties"]["message"] = {"type": "integer"}
+        await define(client, crd)
+        await send(client, "POST", SCENARIOS, named("one", creation(1, node()), DONE))
+        async with asyncio.timeout(SECONDS_MAX):
+            while True:
+                if caplog.records:
+                    return
+                await asyncio.sleep(0.02)
+
+    with_controller(use)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("the status of Scenario one is not written: ")
 
 
 def test_a_scenario_that_is_not_valid_has_failed_with_its_mistakes():

@@ -31,7 +31,7 @@ from podwright.online.apiserver import (
 from podwright.online.apiserver.tests.conftest import JSON, START_NS, cluster_of, pod
 from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.online.apiserver.wire.latency import ApiLatency, read_latency_rule
-from podwright.online.apiserver.wire.serving import serving
+from podwright.online.apiserver.wire.serving import server_context, serving
 from podwright.simulation.shadow import LiveShadow
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -202,6 +202,16 @@ def test_an_address_that_cannot_be_served_is_an_error_with_a_choice(host, port, 
     with pytest.raises(ServingError) as raised:
         bound_socket(host, port, "--ui-port")
     assert str(raised.value) == text
+
+
+@pytest.mark.parametrize("content", [None, b"no certificate"])
+def test_files_that_cannot_be_used_for_tls_are_an_error_with_their_name(tmp_path, content):
+    files = [tmp_path / name for name in ("server.crt", "server.key", "ca.crt")]
+    for each in files:
+        if content is not None:
+            each.write_bytes(content)
+    with pytest.raises(ServingError, match=r"server\.crt: cannot be used for TLS: "):
+        server_context(*files)
 
 
 @pytest.mark.parametrize(
