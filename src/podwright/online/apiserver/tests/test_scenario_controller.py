@@ -20,6 +20,7 @@ from podwright.online.apiserver import (
     scenario_controller,
 )
 from podwright.online.apiserver.tests.conftest import JSON, START_NS, cluster_of
+from podwright.simulation.scenarios import run_kep140
 from podwright.simulation.scenarios.tests.test_kep140_status import DONE, creation, node, of, pod
 
 EXAMPLES = Path("examples/kube-scheduler-simulator")
@@ -182,11 +183,10 @@ def test_a_scenario_that_is_deleted_while_it_waits_stops_nothing(caplog):
 
 def first_runs(simulate, monkeypatch):
     """Let `simulate` run the Scenario `one`, and the usual function the others."""
-    usual = scenario_controller.run_kep140
 
     def run(document, options, report, *, call_extender):
         runs_first = document["metadata"]["name"] == "one"
-        chosen = simulate if runs_first else usual
+        chosen = simulate if runs_first else run_kep140
         return chosen(document, options, report, call_extender=call_extender)
 
     monkeypatch.setattr(scenario_controller, "run_kep140", run)
