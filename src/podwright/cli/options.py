@@ -290,7 +290,7 @@ def size_in_bytes(text: str) -> int:
     return size
 
 
-def output_option(names: str, default: str = "table") -> Any:
+def output_option(names: str) -> Any:
     """Declare the option `--output`.
 
     Parameters
@@ -298,7 +298,7 @@ def output_option(names: str, default: str = "table") -> Any:
     names : str
         What the format `name` prints, one on each line.
     """
-    return option(f"Output format. name: {names}.", None, "-o", default=default)
+    return option(f"Output format. name: {names}.", None, "-o", default="table")
 
 
 def files_argument(

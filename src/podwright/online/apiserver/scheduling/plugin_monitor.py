@@ -80,11 +80,11 @@ class PluginMonitor:
         Whose scheduler has the plugins.
     breakpoints : Breakpoints
         Those about calls of plugins receive each call.
-    read_ns : callable
-        Returns the reading of the clock that measures calls.
 
     Attributes
     ----------
+    read_ns : callable
+        Returns the reading of the clock that measures calls.
     timings : PluginTimings
         Since the start of the observation, or the last change of the scheduler.
     failures : deque of PluginFailureRecord
@@ -93,14 +93,9 @@ class PluginMonitor:
         The number of all failures.
     """
 
-    def __init__(
-        self,
-        world: World,
-        breakpoints: Breakpoints,
-        read_ns: Callable[[], int] = time.perf_counter_ns,
-    ) -> None:
+    def __init__(self, world: World, breakpoints: Breakpoints) -> None:
         self.calls: list[ObservedMethod] = []
-        self.read_ns = read_ns
+        self.read_ns = time.perf_counter_ns
         self.timings = PluginTimings()
         self.failures: deque[PluginFailureRecord] = deque(maxlen=FAILURES_MAX)
         self.failure_count = 0

@@ -62,13 +62,7 @@ def check_encoding(request: HttpRequest, types: Sequence[str] = MEDIA_TYPES) -> 
     check_size(request)
 
 
-def read_object(
-    request: HttpRequest,
-    kind: str,
-    types: Sequence[str] = MEDIA_TYPES,
-    *,
-    api_version: str = "v1",
-) -> Decoded:
+def read_object(request: HttpRequest, kind: str, *, api_version: str = "v1") -> Decoded:
     """Return the body of a request whose media type says how it is encoded.
 
     Parameters
@@ -76,8 +70,6 @@ def read_object(
     request : HttpRequest
     kind : str
         The expected kind, for errors.
-    types : sequence of str
-        The accepted media types.
     api_version : str
         The expected `apiVersion`, for a body in protobuf that names none.
 
@@ -86,7 +78,7 @@ def read_object(
     Rejection
         The media type is unknown, or the body is not of that type.
     """
-    check_encoding(request, types)
+    check_encoding(request, MEDIA_TYPES)
     media_type = body_media_type(request.header("content-type"))
     if media_type == PROTOBUF:
         try:

@@ -134,9 +134,7 @@ def object_reply(call: Call, document: Document, status: int = 200) -> HttpReply
     return HttpReply(status, _JSON_HEADERS, call.encodings.peek(document) + b"\n")
 
 
-def list_reply(
-    call: Call, items: Sequence[Document], metadata: Document, status: int = 200
-) -> HttpReply:
+def list_reply(call: Call, items: Sequence[Document], metadata: Document) -> HttpReply:
     """Return a list, transformed as the client requests.
 
     Parameters
@@ -153,7 +151,7 @@ def list_reply(
     """
     resource, media = call.resource, call.media
     if _is_plain(media) and not call.warnings and not resource.is_custom:
-        return HttpReply(status, _JSON_HEADERS, _list_body(call, items, metadata))
+        return HttpReply(200, _JSON_HEADERS, _list_body(call, items, metadata))
     match media.transformation:
         case "":
             document = list_document(resource, items, metadata)
@@ -172,7 +170,7 @@ def list_reply(
                 "you requested PartialObjectMetadata, but the requested object is a list"
                 f" ({internal_type(resource, is_list=True)})"
             )
-    return reply(document, media, status, call.warnings)
+    return reply(document, media, 200, call.warnings)
 
 
 PART_OBJECTS: Final = 100

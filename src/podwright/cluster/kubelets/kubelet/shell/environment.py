@@ -77,10 +77,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 class Input:
     """A standard input, which is read once."""
 
-    def __init__(self, text: str = "", *, is_open: bool = False) -> None:
+    def __init__(self, text: str = "") -> None:
         self._text = text
         self._at = 0
-        self.is_open = is_open
 
     def rest(self) -> str:
         """Return what was not read yet."""
