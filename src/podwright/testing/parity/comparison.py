@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import msgspec
 
 from podwright._arrays import I32Array, I64Array
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Pod, timestamp_ns, timestamp_text
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import Decision, PluginRunner
+from podwright.scheduler.queueing import SECOND_NS
 
 Case: TypeAlias = dict[str, Any]
 """One line of a vector file."""
@@ -86,6 +88,26 @@ def compared(
     for name, found in actual.items():
         field = f"{place}.{name}" if place else name
         yield equal(field, expect.get(name, absent.get(name)), found)
+
+
+def time_of(text: str) -> int:
+    """Return a time of a vector in nanoseconds since 1970."""
+    time_ns = timestamp_ns(text)
+    assert time_ns is not None, f"invalid time {text!r}"
+    return time_ns
+
+
+def nanoseconds(seconds: float) -> int:
+    """Return a decimal number of seconds in nanoseconds, exactly."""
+    return int(Fraction(str(seconds)) * SECOND_NS)
+
+
+_FIRST_START_NS = time_of("2026-01-02T00:00:00Z")
+
+
+def start_time(number: int) -> str:
+    """Return when a pod starts that is placed after so many others, as in the vectors."""
+    return timestamp_text(_FIRST_START_NS + number * SECOND_NS)
 
 
 # The nodes with the greatest total, which `winners` in the vectors lists.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
-from fractions import Fraction
 from typing import Any
 
 from podwright.apimachinery.objects import Pod, decode_pod
@@ -23,7 +21,15 @@ from podwright.scheduler.queueing import (
     SchedulingQueue,
     derive_events,
 )
-from podwright.testing.parity.comparison import Case, Check, compared, equal, only
+from podwright.testing.parity.comparison import (
+    Case,
+    Check,
+    compared,
+    equal,
+    nanoseconds,
+    only,
+    time_of,
+)
 from podwright.testing.parity.sequence import NOW_NS, ClusterHandle, cluster_of, profiles_of
 
 _PROFILE = "default-scheduler"
@@ -36,16 +42,6 @@ def check_queue(case: Case) -> Check:
         found = replay.run(step)
         expected = _expected_state(step["expect"])
         yield from compared("", expected, found)
-
-
-def _to_ns(seconds: float) -> int:
-    """Return a decimal number of seconds, exactly."""
-    return int(Fraction(str(seconds)) * SECOND_NS)
-
-
-def _parse_time(text: str) -> int:
-    moment = datetime.fromisoformat(text)
-    return int(moment.replace(microsecond=0).timestamp()) * SECOND_NS + moment.microsecond * 1000
 
 
 def _pre_enqueue(pod: Pod) -> tuple[str, tuple[str, ...]] | None:
@@ -68,7 +64,7 @@ class QueueReplay:
 
     def __init__(self, case: Case) -> None:
         options = case["options"]
-        self.start_ns = self.now_ns = _parse_time(case["start"])
+        self.start_ns = self.now_ns = time_of(case["start"])
         self.pods: dict[str, Pod] = {}
         self.popped: dict[str, QueuedPod] = {}
         self.queue = SchedulingQueue(
@@ -85,7 +81,7 @@ class QueueReplay:
 
     def run(self, step: dict[str, Any]) -> dict[str, Any]:
         """Do a step, and return the state after it, with times in nanoseconds."""
-        self.now_ns += _to_ns(step["dt"])
+        self.now_ns += nanoseconds(step["dt"])
         found = getattr(self, f"_{step['op']}")(step)
         self.queue.validate()
         state = queue_state(self.queue, lambda time_ns: time_ns - self.start_ns)
@@ -227,10 +223,10 @@ _ANSWERS = {"Queue": _hint_queue, "Skip": _hint_skip, "Error": _hint_error}
 
 def _expected_state(expect: dict[str, Any]) -> dict[str, Any]:
     """Return the recorded state with times in nanoseconds."""
-    state = expect | {"now": _to_ns(expect["now"])}
+    state = expect | {"now": nanoseconds(expect["now"])}
     for place in ("backoff", "error_backoff"):
         if place in state:
-            state[place] = [[name, _to_ns(end)] for name, end in state[place]]
+            state[place] = [[name, nanoseconds(end)] for name, end in state[place]]
     return state
 
 

@@ -10,7 +10,6 @@ from podwright.apimachinery.objects import (
     NamespacedName,
     Pod,
     decode_pod,
-    timestamp_ns,
     with_fields,
     with_node_name,
     with_nominated_node_name,
@@ -36,6 +35,8 @@ from podwright.testing.parity.comparison import (
     compared,
     equal,
     only,
+    start_time,
+    time_of,
     winners_of,
 )
 
@@ -62,7 +63,7 @@ def check_sequence(case: Case) -> Check:
     """
     cluster = cluster_of(case["objects"])
     deciding = Deciding(cluster)
-    second = 0
+    scheduled_count = 0
     for number, step in enumerate(case["steps"]):
         if step["op"] == "delete":
             cluster.remove(step["name"])
@@ -74,8 +75,8 @@ def check_sequence(case: Case) -> Check:
         yield from only("", expect, {*STEP_FIELDS, "nominated_node", "acceptable", "victims"})
         yield from compare_step(expect, decision, winners)
         yield from _compare_preemption(expect, decision)
-        _follow(cluster, pod, expect, second)
-        second += 1
+        _follow(cluster, pod, expect, scheduled_count)
+        scheduled_count += 1
 
 
 STEP_FIELDS = frozenset({"chosen", "feasible", "max_score", "message", "winners"})
@@ -108,12 +109,11 @@ def _compare_preemption(expect: dict[str, Any], decision: Decision) -> Check:
         yield equal(f"preemption.{field}", expect.get(field), found[field])
 
 
-def _follow(cluster: Cluster, pod: Pod, expect: dict[str, Any], second: int) -> None:
+def _follow(cluster: Cluster, pod: Pod, expect: dict[str, Any], number: int) -> None:
     """Apply the recorded scheduler's decision."""
     if expect["chosen"] is not None:
-        started = f"2026-01-02T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
         placed = with_node_name(pod, expect["chosen"])
-        cluster.put(with_fields(placed, "status", start_time=started))
+        cluster.put(with_fields(placed, "status", start_time=start_time(number)))
     elif expect.get("nominated_node"):
         for victim in expect["victims"]:
             cluster.remove(victim)
@@ -124,7 +124,7 @@ def _follow(cluster: Cluster, pod: Pod, expect: dict[str, Any], second: int) -> 
 
 # The result of PostFilter, in the form of the vectors.
 
-NOW_NS = timestamp_ns("2030-01-01T00:00:00Z") or 0
+NOW_NS = time_of("2030-01-01T00:00:00Z")
 """Later than every start time in the vectors."""
 
 

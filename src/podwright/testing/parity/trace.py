@@ -11,7 +11,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
-from podwright.apimachinery.objects import timestamp_ns
 from podwright.scheduler.framework import Decision, PluginRunner
 from podwright.scheduler.machine import (
     Action,
@@ -47,6 +46,7 @@ from podwright.testing.parity.comparison import (
     Winners,
     equal,
     only,
+    time_of,
     winners_of,
 )
 from podwright.testing.parity.queue import popped_pod, queue_state
@@ -101,7 +101,7 @@ class TraceReplay:
     """
 
     def __init__(self, case: Case) -> None:
-        self.start_ns = _time_of(case["start"])
+        self.start_ns = time_of(case["start"])
         self._heap: EventHeap[TimerFired | Call] = EventHeap(self.start_ns)
         self.shows_all_batches = case.get("family") == "batching"
         """Whether what batching did is given for every attempt."""
@@ -237,9 +237,8 @@ class TraceReplay:
 
     def _cycle(self) -> None:
         before = self.machine.last_decisions
-        allowed_before = self._allowed()
         self._deliver(CycleDue())
-        self._released = self._allowed() - allowed_before
+        self._released = self._allowed()
         decisions = self.machine.last_decisions
         if decisions is not before:
             self.decisions += decisions
@@ -299,12 +298,6 @@ class TraceReplay:
             "preempting": sorted(machine.preempting()),
             **queue_state(machine.queue, self.seconds),
         }
-
-
-def _time_of(text: str) -> int:
-    time_ns = timestamp_ns(text)
-    assert time_ns is not None, f"invalid time {text!r}"
-    return time_ns
 
 
 def _number_in(name: str) -> int:

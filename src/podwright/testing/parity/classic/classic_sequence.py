@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
-from fractions import Fraction
 from typing import Any
 
 from podwright.apimachinery.objects import (
@@ -29,10 +27,15 @@ from podwright.testing.parity.classic.classic_setup import (
     classic_cluster_of,
     classic_scheduler_of,
 )
-from podwright.testing.parity.comparison import Case, Check, compared, equal, only
-
-_FIRST_START = datetime.fromisoformat("2026-01-02T00:00:00")
-
+from podwright.testing.parity.comparison import (
+    Case,
+    Check,
+    compared,
+    equal,
+    nanoseconds,
+    only,
+    start_time,
+)
 
 _FIELDS = frozenset({"best", "chosen", "feasible", "max_score", "message", "preemption"})
 _PREEMPTION = frozenset({
@@ -62,7 +65,7 @@ def check_classic_sequence(case: Case) -> Check:
         yield equal("max_score", expect.get("max_score"), top)
         yield equal("chosen", expect["chosen"] is None, not decision.node)
         if expect["chosen"] is not None:
-            pod = with_fields(pod, "status", start_time=_start(scheduled_count))
+            pod = with_fields(pod, "status", start_time=start_time(scheduled_count))
             placed[pod.key] = with_node_name(pod, expect["chosen"])
             cluster.put(placed[pod.key])
         else:
@@ -105,10 +108,6 @@ def _preempt(
 
 def _key(name: str) -> str:
     return name if "/" in name else f"default/{name}"
-
-
-def _start(number: int) -> str:
-    return (_FIRST_START + timedelta(seconds=number)).isoformat() + "Z"
 
 
 def check_classic_node_tree(case: Case) -> Check:
@@ -172,7 +171,7 @@ def check_classic_queue(case: Case) -> Check:
     queue = ClassicQueue()
     now_ns = 0
     for step in case["steps"]:
-        now_ns += _to_ns(step["dt"])
+        now_ns += nanoseconds(step["dt"])
         fields = _do(queue, step, now_ns)
         queue.validate()
         for field in ("popped", "error"):
@@ -246,10 +245,6 @@ def _state(queue: ClassicQueue, now_ns: int) -> dict[str, Any]:
             for name, record in records.items()
         },
     }
-
-
-def _to_ns(seconds: float) -> int:
-    return int(Fraction(str(seconds)) * SECOND_NS)
 
 
 def _seconds(time_ns: int) -> float:

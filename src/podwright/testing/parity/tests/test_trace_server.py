@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from podwright.apimachinery.objects import with_fields
+from podwright.apimachinery.objects import Condition, with_fields
 from podwright.scheduler.framework import ActionType, EventHint
 from podwright.scheduler.machine import (
     Bind,
@@ -145,7 +146,17 @@ def test_volumes_are_made_on_the_selected_node() -> None:
         "pv.kubernetes.io/bind-completed": "yes",
     }
     assert volume.status.phase == "Bound"
-    assert volume.spec.claim_ref.uid == "u"
+    spec = volume.raw["spec"]
+    (term,) = spec.pop("nodeAffinity")["required"]["nodeSelectorTerms"]
+    of_node = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n"]}
+    assert term == {"matchExpressions": [of_node]}
+    reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **NAMED, "name": "there"}
+    assert spec == {
+        "storageClassName": "made",
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "claimRef": reference,
+    }
     count = len(watched.events)
     watched.server.bind_volumes()
     assert len(watched.events) == count, "all that can be bound are"
@@ -196,6 +207,80 @@ def test_a_pod_is_bound_once_while_it_stays() -> None:
     leaving["metadata"]["deletionTimestamp"] = "2000-01-01T00:00:00Z"
     watched.server.create(leaving)
     assert watched.bound("q") == "Conflict"
+
+
+READY = {"type": "Ready", "status": "False", "lastProbeTime": None}
+UNSCHEDULABLE = Condition(
+    type="PodScheduled",
+    status="False",
+    reason="Unschedulable",
+    message="no room",
+    last_transition_time="2000-01-01T00:00:01Z",
+)
+
+
+def with_status(**status: Any) -> Watched:
+    """Return a server with a pod that has this status."""
+    watched = Watched()
+    watched.server.create(pod() | {"status": status})
+    return watched
+
+
+def patched(watched: Watched, condition: Condition) -> list[dict[str, Any]]:
+    """Patch a condition of the pod; return all."""
+    call = PatchPodStatus(1, "default/p", "u", condition, None, ())
+    assert watched.server.finish(call).error is None
+    found: list[dict[str, Any]] = watched.last.raw["status"]["conditions"]
+    return found
+
+
+def test_a_condition_is_added_or_replaced_and_the_others_stay() -> None:
+    watched = with_status(conditions=[READY])
+    written = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "no room",
+        "lastTransitionTime": "2000-01-01T00:00:01Z",
+    }
+    assert patched(watched, UNSCHEDULABLE) == [READY, written]
+    later = msgspec.structs.replace(UNSCHEDULABLE, message="still none")
+    assert patched(watched, later) == [READY, written | {"message": "still none"}]
+    ready = msgspec.structs.replace(UNSCHEDULABLE, type="Ready", status="True")
+    first, second = patched(watched, ready)
+    assert (first["status"], first["lastProbeTime"]) == ("True", None)
+    assert second["message"] == "still none"
+    assert patched(with_status(), UNSCHEDULABLE) == [written]
+
+
+def test_a_bound_pod_runs_and_is_nominated_no_more() -> None:
+    old = {"type": "PodScheduled", "status": "False", "message": "no room"}
+    watched = with_status(conditions=[old, READY], nominatedNodeName="m", qosClass="Burstable")
+    assert watched.bound() == ""
+    assert watched.last.raw["status"] == {
+        "conditions": [
+            READY,
+            {
+                "type": "PodScheduled",
+                "status": "True",
+                "lastTransitionTime": "2000-01-01T00:00:00Z",
+            },
+        ],
+        "qosClass": "Burstable",
+        "phase": "Running",
+        "startTime": "2000-01-02T00:00:00Z",
+    }
+
+
+def test_what_a_patch_leaves_as_it_is_is_known_by_object_and_condition() -> None:
+    watched = with_status(conditions=[READY])
+    call = {"patch": {"conditions": [READY | {"status": "True"}]}}
+    assert watched.server.unchanged("default/p", call) == {
+        ("Ready", "type"),
+        ("Ready", "lastProbeTime"),
+    }
+    assert watched.server.unchanged("default/q", call) == frozenset()
+    assert watched.server.unchanged("default/p", {"call": "delete"}) == frozenset()
 
 
 def test_a_write_of_an_older_version_is_a_conflict() -> None:
