@@ -166,6 +166,8 @@ class TurnLoop:
         self._long: deque[tuple[LongRequest, HttpRequest, Waiting]] = deque()
         self._beside: _Beside | None = None
         self._after_beside: deque[tuple[HttpRequest, Waiting]] = deque()
+        self._executed: asyncio.Future[Any] | None = None
+        """Of the latest request or call; waits for ever if what it needs ends the loop."""
         self._long_slices = LongSlices(cluster.store.large)
         self._extenders: dict[ServedScheduler, ExtenderThreads] = {}
         self._shares: dict[threading.Event, asyncio.Task[None]] = {}
@@ -314,6 +316,8 @@ class TurnLoop:
                 future.cancel()
             for *_, future in self._long:
                 future.cancel()
+            if self._executed is not None:
+                self._executed.cancel()
             self._end_beside()
             if self._checkpoint is not None:  # whoever reads the log next must find all of it
                 self._checkpoint.join()
@@ -606,6 +610,7 @@ class TurnLoop:
                 self._begin_large(request, future, now_ns)
                 self.cluster.server.only_reads = True
                 continue
+            self._executed = future
             self._answer(self.cluster.handle(request, now_ns), request, future, answered)
             if is_over():
                 return
@@ -634,6 +639,7 @@ class TurnLoop:
         if not self._long:
             return
         long, request, future = self._long.popleft()
+        self._executed = future
         is_over = _until(time.perf_counter_ns() + LONG_REQUEST_NS)
 
         def advance() -> HttpReply | None:
@@ -659,6 +665,7 @@ class TurnLoop:
             function, future = self._calls.popleft()
             if future.done():
                 continue
+            self._executed = future
             try:
                 settle = partial(future.set_result, function(now_ns))
             except UnusableStore:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from podwright.cluster.api.endpoints import LongRequest
 from podwright.cluster.store import ObjectStore, UnusableStore
 from podwright.online.apiserver import ClusterClock, TurnLoop, turn_loop
 from podwright.online.apiserver.tests.conftest import ADMIN, START_NS, cluster_of, pod, request
@@ -70,6 +71,33 @@ def test_a_request_whose_write_is_not_durable_is_not_answered():
         with pytest.raises(UnusableStore, match="no space left"):
             await running
         assert turns.is_stopping
+
+    asyncio.run(main())
+
+
+def unreadable(*_: object) -> Any:
+    raise UnusableStore("read by another process")
+
+
+@pytest.mark.parametrize("what", ["a call", "a request", "a long request"])
+def test_what_finds_the_store_unusable_is_cancelled_as_all_that_waits(what, monkeypatch):
+    cluster = cluster_of()
+    steps: Any = map(unreadable, "1")
+    long = LongRequest(steps)
+    found = {"a request": unreadable, "a long request": lambda *_: long}
+    if what in found:
+        monkeypatch.setattr(cluster, "handle", found[what])
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        first = turns.call(unreadable) if what == "a call" else turns.execute(request("GET", PODS))
+        waiting = [asyncio.create_task(each) for each in (first, turns.call(lambda _: 1))]
+        await asyncio.sleep(0)
+        with pytest.raises(UnusableStore, match="by another process"):
+            await turns.run()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await asyncio.wait(waiting)
+        assert all(each.cancelled() for each in waiting)
 
     asyncio.run(main())
 
