@@ -370,11 +370,12 @@ class _Check:
     def _check_events(self) -> None:
         """Check that a change after which a pod fits is registered by the plugin."""
         plugin = self._plugin
-        if not plugin.implements("events_to_register"):
+        hints = plugin.events_to_register() if plugin.implements("events_to_register") else None
+        if hints is None:
             self.left_out["events"] = "the plugin registers none, so every event retries its pods"
             return
         self.checked.add("events")
-        registered = [hint.event for hint in plugin.events_to_register()]
+        registered = [hint.event for hint in hints]
         cluster = self._cluster()
         form = self._as_columns
         accepted = {

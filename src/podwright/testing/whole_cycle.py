@@ -16,7 +16,6 @@ from podwright.apimachinery.objects import Object, Pod, with_fields, with_node_n
 from podwright.scheduler.assembly import Registry
 from podwright.scheduler.framework import (
     CallError,
-    Code,
     Cycle,
     Plugin,
     PluginRunner,
@@ -298,7 +297,7 @@ class _Driver:
         checked = RunningProfile(PluginRunner(running, self.machine.cluster))
         for pod in pods:
             gated = checked.run_pre_enqueue(pod, self._now_ns)
-            if gated is not None and gated[2].code == Code.ERROR:
+            if gated is not None and not gated[2].is_rejection:
                 point, name, status = gated
                 self._found(with_point(status.by(name), point).message)
 

@@ -344,6 +344,10 @@ def _print_extenders(explanation: Explanation) -> None:
         results = []
         if answers.candidates is not None:
             results.append(f"kept {len(answers.kept)} of {len(answers.candidates)} nodes")
+            named = {*answers.kept, *answers.rejected}
+            dropped = [name for name in answers.candidates if name not in named]
+            if dropped:
+                results.append(f"gave no reason for {first_names(dropped)}")
         if answers.scores:
             results.append(f"scored {len(answers.scores)} nodes")
         results += [f"failed: {error}" for error in answers.errors]

@@ -62,7 +62,7 @@ class Registry:
     ) -> KubeSchedulerConfiguration:
         """Enable the user's plugins that a configuration does not name, in every profile.
 
-        A QueueSort plugin replaces PrioritySort.
+        A QueueSort plugin replaces PrioritySort, and a Bind plugin runs before DefaultBinder.
 
         Raises
         ------
@@ -101,7 +101,12 @@ class Registry:
             queue_sort = msgspec.structs.replace(
                 queue_sort, disabled=(*queue_sort.disabled, PluginEntry(name="PrioritySort"))
             )
-        plugins = msgspec.structs.replace(plugins, multi_point=multi_point, queue_sort=queue_sort)
+        # After DefaultBinder, which binds every pod, it would never be called.
+        binds = tuple(entry for entry in added if "bind" in (self.points_of(entry.name) or ()))
+        bind = msgspec.structs.replace(plugins.bind, enabled=(*binds, *plugins.bind.enabled))
+        plugins = msgspec.structs.replace(
+            plugins, multi_point=multi_point, queue_sort=queue_sort, bind=bind
+        )
         return msgspec.structs.replace(profile, plugins=plugins)
 
     def _sorts(self, name: str) -> bool:

@@ -7,7 +7,7 @@ no pod waits, and pending pods need no activation.
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Sequence
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from podwright.apimachinery.objects import (
     CoschedulingPodGroup,
@@ -55,10 +55,14 @@ class SchedulerHandle:
         """Always 0: no time passes."""
         return 0
 
-    def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None:
+    @overload
+    def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None: ...
+    @overload
+    def find(self, kind: str, name: NamespacedName) -> KubernetesObject | None: ...
+    def find(self, kind: type[Kind] | str, name: NamespacedName) -> KubernetesObject | None:
         """Return an object by `namespace/name`; None if there is none."""
         found = self._objects.get(object_key(kind, name))
-        return found if isinstance(found, kind) else None
+        return found if isinstance(kind, str) or isinstance(found, kind) else None
 
     def members(self, plugin: str, group: Hashable) -> Members:
         """Return the pods for which a plugin's `group_of` returns `group`."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from podwright.apimachinery.objects import FieldError, nearest
+from podwright.apimachinery.objects import FieldError
 from podwright.scheduler.assembly.registry import NOT_BUILT
 from podwright.scheduler.config import (
+    ARGS_TYPES,
     IN_TREE_POINTS,
     Effect,
     Gates,
     KubeSchedulerConfiguration,
     Plugins,
+    meant_plugin,
     without_effect,
 )
 from podwright.scheduler.framework import TieRule
@@ -55,9 +57,8 @@ def idle_choices(
     if plugins:
         hint = "see docs/reference/plugins.md"
         parts.append(f"{_named('plugin', plugins)} no effect here ({hint})")
-    unknown = () if configuration is None else _unknown_disabled(configuration, own)
-    if unknown:
-        parts.append(f"disabled has no effect for unknown plugins: {', '.join(unknown)}")
+    if configuration is not None:
+        parts += _unused_entries(configuration, own)
     return ("; ".join(parts),) if parts else ()
 
 
@@ -144,22 +145,33 @@ def _plugins_without_effect(
     return tuple(found)
 
 
-def _unknown_disabled(
+def _unused_entries(
     configuration: KubeSchedulerConfiguration, own: Collection[str]
-) -> tuple[str, ...]:
-    """Return the disabled plugins that do not exist, which upstream ignores, with a suggestion."""
-    known = [*IN_TREE_POINTS, *own]
-    entries = (
+) -> Iterator[str]:
+    """Yield what upstream ignores: entries of unknown plugins, arguments of plugins without any."""
+    known = [*IN_TREE_POINTS, *own, "*"]
+    disabled = (
         entry.name
         for profile in configuration.profiles
         for field in Plugins.__struct_fields__
         for entry in getattr(profile.plugins or Plugins(), field).disabled
     )
-    unknown = dict.fromkeys(name for name in entries if name != "*" and name not in known)
-    near = {name: nearest(name, known) for name in unknown}
-    return tuple(
-        f'"{name}"' + (f' (did you mean "{near[name]}"?)' if near[name] else "") for name in unknown
-    )
+    configured = [entry for profile in configuration.profiles for entry in profile.plugin_config]
+    named = (entry.name for entry in configured)
+    for field, names in (("disabled", disabled), ("pluginConfig", named)):
+        unknown = dict.fromkeys(name for name in names if name not in known)
+        if unknown:
+            listed = ", ".join(_with_suggestion(name, own) for name in unknown)
+            yield f"{field} has no effect for unknown plugins: {listed}"
+    takes_none = IN_TREE_POINTS.keys() - ARGS_TYPES.keys() - {*own}
+    idle = dict.fromkeys(one.name for one in configured if one.args and one.name in takes_none)
+    if idle:
+        yield f"pluginConfig has no effect for plugins without arguments: {', '.join(idle)}"
+
+
+def _with_suggestion(name: str, own: Collection[str]) -> str:
+    meant = meant_plugin(name, own)
+    return f'"{name}"' + (f" (did you mean {meant}?)" if meant else "")
 
 
 def _point(field: str) -> str:

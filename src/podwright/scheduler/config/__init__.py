@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Implements as Implements,
         expand_plugins as expand_plugins,
         in_tree_points as in_tree_points,
+        meant_plugin as meant_plugin,
     )
     from podwright.scheduler.config.gates import (
         DEFAULT_GATES as DEFAULT_GATES,

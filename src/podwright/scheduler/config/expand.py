@@ -8,11 +8,11 @@ list. A point with `*` in `disabled` takes no plugin from multiPoint.
 Upstream: pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from podwright.apimachinery.documents import did_you_mean, join, problem
-from podwright.apimachinery.objects import FieldError
+from podwright.apimachinery.documents import DID_YOU_MEAN, join, problem
+from podwright.apimachinery.objects import FieldError, nearest
 from podwright.scheduler.config.schema import Plugin, Plugins, PluginSet
 
 Implements: TypeAlias = Callable[[str], frozenset[str] | None]
@@ -101,6 +101,25 @@ IN_TREE_POINTS: Mapping[str, frozenset[str]] = {
     plugin.name: frozenset(plugin.points.split()) for plugin in sorted(IN_TREE)
 }
 """The built-in plugins and the extension points each implements."""
+
+_REPLACED_BY: Mapping[str, str] = {
+    **{
+        plugin: f'"NodeResourcesFit" with scoringStrategy.type {strategy}'
+        for plugin, strategy in (
+            ("NodeResourcesLeastAllocated", "LeastAllocated"),
+            ("NodeResourcesMostAllocated", "MostAllocated"),
+            ("RequestedToCapacityRatio", "RequestedToCapacityRatio"),
+        )
+    },
+    "NodeLabel": '"NodeAffinity"',
+    "NodePreferAvoidPods": '"TaintToleration", with taints of the nodes',
+    "SelectorSpread": '"PodTopologySpread"',
+    "ServiceAffinity": '"InterPodAffinity"',
+    **dict.fromkeys(
+        ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"), '"NodeVolumeLimits"'
+    ),
+}
+"""What replaces plugins of older versions, by the page on migrations of configurations of 1.25."""
 
 _FIELDS = {
     point: "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in point)
@@ -210,8 +229,23 @@ def _multi_point_errors(plugins: Plugins, points_of: _PointsOf) -> Iterator[tupl
 
 def _does_not_exist(kind: str, plugin: Plugin, points_of: _PointsOf) -> str:
     known = [name for name, points in points_of.items() if points is not None]
-    hint = did_you_mean(plugin.name, [*IN_TREE_POINTS, *known])
+    meant = meant_plugin(plugin.name, known)
+    hint = f"{DID_YOU_MEAN}{meant}?" if meant else ""
     return f'{kind} "{plugin.name}" does not exist{hint}'
+
+
+def meant_plugin(name: str, own: Iterable[str] = ()) -> str:
+    """Return what an unknown plugin may stand for, quoted; "" if no name is near.
+
+    Parameters
+    ----------
+    name : str
+        Of the unknown plugin.
+    own : iterable of str
+        The names of plugins that are not built in.
+    """
+    near = nearest(name, [*IN_TREE_POINTS, *own])
+    return _REPLACED_BY.get(name) or (f'"{near}"' if near else "")
 
 
 def _names_at(

@@ -238,6 +238,8 @@ def _way_there(document: dict[str, Any]) -> str:
     """Return what to do with an older version, and with a ConfigMap of a configuration."""
     if document["kind"] == KIND and str(document["apiVersion"]).startswith(f"{_GROUP}/"):
         return ", as kube-scheduler does since 1.29: change apiVersion, and check the rest"
+    if document["kind"] == "Policy":
+        return ": a Policy is for the v1.16 rules, with --policy or rules.policy"
     data = document.get("data")
     if document["kind"] == "ConfigMap" and isinstance(data, dict):
         keys = [key for key, text in data.items() if KIND in str(text)]

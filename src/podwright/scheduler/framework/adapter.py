@@ -185,7 +185,7 @@ def _filter_one(plugin: Plugin, cycle: Cycle, view: NodeView) -> Status:
         wrong = TypeError(f"returned {described(status)}, not a Status")
         raise PluginFailure.raised(plugin, "Filter", cycle, wrong, view.name)
     if not status.is_rejection and not status.is_success:
-        raise PluginFailure(plugin, "Filter", status.message)
+        raise PluginFailure(plugin, "Filter", status.failure)
     return status
 
 

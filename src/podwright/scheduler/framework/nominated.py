@@ -220,5 +220,5 @@ class SlotFilter:
 def _status_by(plugin: Plugin, verdicts: Verdicts, code: int) -> Status:
     status = verdicts.status_of(code)
     if status.code == Code.ERROR:
-        return PluginFailure(plugin, "Filter", status.message).status
+        return PluginFailure(plugin, "Filter", status.failure).status
     return status.by(plugin.name)

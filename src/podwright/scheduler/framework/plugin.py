@@ -12,7 +12,7 @@ staging/src/k8s.io/kube-scheduler/framework/interface.go, `Handle`, `PodGroupMan
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -625,10 +625,16 @@ class Handle(Protocol):
     def now_ns(self) -> int:
         """The time of the event that is being handled, in nanoseconds since 1970."""
 
-    def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None:
-        """Return the object of the type `kind`, such as `Node`, named `name`, or None.
+    @overload
+    def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None: ...
+    @overload
+    def find(self, kind: str, name: NamespacedName) -> KubernetesObject | None: ...
+    def find(self, kind: type[Kind] | str, name: NamespacedName) -> KubernetesObject | None:
+        """Return the object of `kind`, a type such as `Node`, named `name`, or None.
 
-        The name is `namespace/name`, or the name alone for a kind without namespaces.
+        The name is `namespace/name`, or the name alone for a kind without namespaces. A kind
+        without a type is named with its group, ``NodeMetric.slo.koordinator.sh``; its object has
+        the document in `raw`.
         """
 
     def members(self, plugin: str, group: Hashable) -> Members:

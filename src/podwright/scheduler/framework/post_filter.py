@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/framework/runtime/framework.go, `RunPostFilterPlugins`.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -208,12 +209,20 @@ def _call(plugin: Plugin, failed: FilteredCycle) -> Steps[PostFilterResult]:
     if not isinstance(result, PostFilterResult):
         wrong = TypeError(f"returned {described(result)}, not a PostFilterResult")
         return PostFilterResult(status=_raised(plugin, failed, wrong))
+    for name, kind in _TYPES.items():
+        value = getattr(result, name)
+        if not isinstance(value, kind):
+            wrong = TypeError(f"`{name}` of the PostFilterResult is {described(value)}")
+            return PostFilterResult(status=_raised(plugin, failed, wrong))
     return PostFilterResult(
         status=result.status.by(plugin.name),
         nominated_node=result.nominated_node,
         details=result.details,
         calls=result.calls,
     )
+
+
+_TYPES: Final = {"status": Status, "nominated_node": str | None, "calls": tuple}
 
 
 def _raised(plugin: Plugin, failed: FilteredCycle, error: Exception) -> Status:

@@ -139,7 +139,7 @@ def call_pre_filter(plugin: Plugin, cycle: Cycle) -> PreFilterAnswer:
         wrong = TypeError(f"returned {described(answer)}, not a Status or PreFilterResult")
         raise PluginFailure.raised(plugin, "PreFilter", cycle, wrong)
     if answer.code not in _PRE_FILTER_CODES:
-        raise PluginFailure(plugin, "PreFilter", answer.message)
+        raise PluginFailure(plugin, "PreFilter", answer.failure)
     return answer
 
 
@@ -159,7 +159,7 @@ def call_pre_score(plugin: Plugin, cycle: Cycle) -> bool:
         wrong = TypeError(f"returned {described(answer)}, not a Status")
         raise PluginFailure.raised(plugin, "PreScore", cycle, wrong)
     if not answer.is_success and not answer.is_skip:
-        raise PluginFailure(plugin, "PreScore", answer.message)
+        raise PluginFailure(plugin, "PreScore", answer.failure)
     return answer.is_skip
 
 

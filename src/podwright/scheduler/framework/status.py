@@ -109,6 +109,11 @@ class Status(msgspec.Struct, frozen=True, gc=False):
         """The reasons, joined as upstream joins them."""
         return ", ".join(self.reasons)
 
+    @property
+    def failure(self) -> str:
+        """What is wrong with a status that fails an attempt: its reasons, or else its code."""
+        return self.message or f"returned {self.code.label}"
+
     def by(self, plugin: str) -> Status:
         """Return the same status with the plugin name `plugin`."""
         if self.plugin == plugin:

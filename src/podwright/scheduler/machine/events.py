@@ -15,6 +15,7 @@ from podwright.apimachinery.objects import (
     Object,
     ObjectDeleted,
     ObjectPut,
+    Unknown,
     api_group,
 )
 from podwright.scheduler.config import ExtenderReply
@@ -102,15 +103,21 @@ Event: TypeAlias = (
 
 
 def object_key(
-    kind: type[KubernetesObject] | KubernetesObject, name: NamespacedName
+    kind: type[KubernetesObject] | KubernetesObject | str, name: NamespacedName
 ) -> tuple[str, str]:
     """Return under what `State.objects` has an object.
 
     Parameters
     ----------
-    kind : type or object
-        A kind that has a struct, or any object of the kind.
+    kind : type, object or str
+        A kind that has a struct, or any object of the kind. A kind without a struct, such as that
+        of a custom resource, is named with its group: ``NodeMetric.slo.koordinator.sh``.
     """
+    if isinstance(kind, str):
+        return kind, name
+    if isinstance(kind, Unknown):
+        # Knative's Service, which has the name of a Service, and others.
+        return f"{kind.kind}.{api_group(kind.api_version)}".removesuffix("."), name
     # Two groups have a PodGroup; no other kind that is read has a namesake.
     is_namesake = api_group(kind.api_version) == "scheduling.x-k8s.io"
     return f"{kind.kind}.x-k8s.io" if is_namesake else kind.kind, name

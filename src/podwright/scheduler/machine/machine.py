@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from podwright.apimachinery.objects import (
     KubernetesObject,
@@ -292,7 +292,7 @@ class Machine:
         if held is not None:
             point, plugin, status = held
             if not status.is_rejection:
-                note = f'running {point} plugin "{plugin}": {status.message}'
+                note = f'running {point} plugin "{plugin}": {status.failure}'
                 emit_failed(state, pod, note)
             return plugin, status.reasons
         if state.evictions:
@@ -600,10 +600,14 @@ class MachineHandle:
         """The time of the event that is being handled."""
         return self._state.now_ns
 
-    def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None:
+    @overload
+    def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None: ...
+    @overload
+    def find(self, kind: str, name: NamespacedName) -> KubernetesObject | None: ...
+    def find(self, kind: type[Kind] | str, name: NamespacedName) -> KubernetesObject | None:
         """Return an object by `namespace/name`; None if there is none."""
         found = self._state.objects.get(object_key(kind, name))
-        return found if isinstance(found, kind) else None
+        return found if isinstance(kind, str) or isinstance(found, kind) else None
 
     def members(self, plugin: str, group: Hashable) -> Members:
         """Return the pods for which a plugin's `group_of` returns `group`."""

@@ -108,6 +108,7 @@ if TYPE_CHECKING:
         OutcomeKind as OutcomeKind,
         find_outcome as find_outcome,
         gated_pods as gated_pods,
+        permit_waits as permit_waits,
     )
     from podwright.simulation.recording.explanations.past_advice import past_advice as past_advice
     from podwright.simulation.recording.explanations.present import (

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 from podwright.apimachinery.objects import (
-    KubernetesObject,
     NamespacedName,
     Pod,
     decode_pod,
@@ -208,8 +207,6 @@ def cluster_of(objects: Iterable[dict[str, Any]]) -> Cluster:
 
 # The handle of plugins whose cycles are run one by one, without a machine.
 
-Kind = TypeVar("Kind", bound=KubernetesObject)
-
 
 class ClusterHandle(SchedulerHandle):
     """Finds the claims of a cluster, at a fixed time.
@@ -245,7 +242,7 @@ class ClusterHandle(SchedulerHandle):
         """Return the device class that backs an extended resource; "" if there is none."""
         return self._cluster.device_classes.class_of(resource)
 
-    def find(self, kind: type[Kind], name: NamespacedName) -> Kind | None:
+    def find(self, kind: Any, name: NamespacedName) -> Any:
         """Return a claim; None for objects of other kinds."""
         found = self._cluster.devices.claim(name)
         return found if isinstance(found, kind) else None

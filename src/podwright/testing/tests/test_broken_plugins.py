@@ -176,6 +176,11 @@ def odd_key(self: pw.Plugin, pod: pw.Pod, timestamp_ns: int) -> Any:
             id="PreEnqueue without a result",
         ),
         pytest.param(
+            {"pre_enqueue": always(pw.Status.skip())},
+            in_cycle("PreEnqueue", "returned Skip"),
+            id="PreEnqueue that skips",
+        ),
+        pytest.param(
             {"queue_sort_key": odd_key},
             in_cycle(
                 "QueueSort", f"returned something of type list, which cannot be sorted {ON_FIRST}"

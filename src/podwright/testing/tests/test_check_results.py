@@ -89,6 +89,12 @@ ONE_FORM = "the plugin has one form only"
             id="a gate",
         ),
         pytest.param(
+            {"filter": in_zone_a, "events_to_register": always(None)},
+            ["settings", "pod_key", "reads", "cycle"],
+            {"range": NO_SCORE, "forms": ONE_FORM, "events": NO_EVENTS},
+            id="every event",
+        ),
+        pytest.param(
             {"pre_filter": always(OK)},
             ["settings", "pod_key", "reads", "cycle"],
             {"range": NO_SCORE, "forms": ONE_FORM, "events": NO_EVENTS},

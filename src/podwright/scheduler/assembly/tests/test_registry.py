@@ -13,6 +13,7 @@ from podwright.scheduler.config import (
     Plugin as Entry,
     Plugins,
     PluginSet,
+    effective,
 )
 from podwright.scheduler.framework import Plugin, Status
 
@@ -352,3 +353,34 @@ def test_own_plugins_are_enabled_in_each_profile_that_does_not_name_them(plugins
 def test_own_plugins_are_enabled_in_the_profile_of_an_empty_configuration():
     (profile,) = Registry([Bare]).enable_own(KubeSchedulerConfiguration()).profiles
     assert profile.plugins == Plugins(multi_point=PluginSet(enabled=entries("Bare")))
+
+
+class Binding(Plugin):
+    """Binds pods."""
+
+    name = "Binding"
+
+    def bind(self, cycle, node_name):
+        return Status.OK
+
+
+@pytest.mark.parametrize(
+    ("plugins", "order"),
+    [
+        pytest.param(Plugins(), ["Binding", "DefaultBinder"], id="not named: it comes first"),
+        pytest.param(
+            Plugins(bind=PluginSet(disabled=entries("*"))), ["Binding"], id="the only one left"
+        ),
+        pytest.param(
+            Plugins(multi_point=PluginSet(enabled=entries("Binding"))),
+            ["DefaultBinder", "Binding"],
+            id="named: as upstream orders it",
+        ),
+    ],
+)
+def test_the_place_of_an_own_bind_plugin(plugins, order):
+    registry = Registry([Binding])
+    profiles = (KubeSchedulerProfile(plugins=plugins),)
+    found = registry.enable_own(KubeSchedulerConfiguration(profiles=profiles))
+    made = effective(found, DEFAULT_GATES, implements=registry.points_of, source="c")
+    assert [name for name, _ in made.profiles[0].plugins["bind"]] == order

@@ -73,8 +73,14 @@ def test_a_plugin_reads_objects_and_groups(scheduler):
 def test_a_plugin_finds_objects_by_their_group_and_the_classes_of_devices():
     handle = SchedulerHandle(())
     knative = {"apiVersion": "serving.knative.dev/v1", "kind": "Service"}
-    handle.put(decode({**knative, "metadata": {"name": "red", "namespace": "default"}}))
+    theirs = decode({**knative, "metadata": {"name": "red", "namespace": "default"}})
+    handle.put(theirs)
     assert handle.find(Service, "default/red") is None
+    assert handle.find("Service.serving.knative.dev", "default/red") is theirs
+    handle.put(service("red"))
+    handle.remove(theirs)
+    assert handle.find(Service, "default/red") == service("red")
+    assert handle.find("Service.serving.knative.dev", "default/red") is None
     gpus = decode({
         "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},
         "spec": {"extendedResourceName": "example.com/gpu"},

@@ -124,6 +124,35 @@ def test_unknown_plugins_that_are_disabled_are_named_once_with_the_nearest():
     )
 
 
+@pytest.mark.parametrize(
+    ("entries", "listed"),
+    [
+        pytest.param(
+            [{"name": "NodeResourceFit", "args": {"a": 1}}],
+            'unknown plugins: "NodeResourceFit" (did you mean "NodeResourcesFit"?)',
+            id="a misspelt plugin",
+        ),
+        pytest.param(
+            [{"name": "NodeResourcesMostAllocated"}],
+            'unknown plugins: "NodeResourcesMostAllocated" (did you mean "NodeResourcesFit" with'
+            " scoringStrategy.type MostAllocated?)",
+            id="a plugin of older versions",
+        ),
+        pytest.param(
+            [{"name": "ImageLocality", "args": {"a": 1}}, {"name": "NodeName", "args": {}}],
+            "plugins without arguments: ImageLocality",
+            id="a plugin that takes no arguments",
+        ),
+    ],
+)
+def test_arguments_that_no_plugin_takes_are_named(entries, listed):
+    profiles = [{"pluginConfig": [*entries, {"name": "Mine", "args": {"a": 1}}]}]
+    configuration = read_configuration({**HEAD, "profiles": profiles}, source="c")
+    assert idle_choices(configuration, DEFAULT_GATES, *EVERYTHING, own=["Mine"]) == (
+        f"pluginConfig has no effect for {listed}",
+    )
+
+
 MODERN = "has no effect with the v1.36 rules: only the v1.16 rules run work in parallel"
 CLASSIC = "has no effect with the v1.16 rules, which always draw and evaluate every node"
 

@@ -163,6 +163,10 @@ def test_the_order_of_scores(plugins, scores):
                      ['.plugins.score: ScorePlugin "ImageLokality" does not exist; '
                       'did you mean "ImageLocality"?'],
                      id="nearly one that is in-tree"),
+        pytest.param("{score: {enabled: [{name: SelectorSpread}]}}",
+                     ['.plugins.score: ScorePlugin "SelectorSpread" does not exist; '
+                      'did you mean "PodTopologySpread"?'],
+                     id="one of an older version"),
         pytest.param("{multiPoint: {enabled: [{name: Mine}, {name: Min}]}}",
                      ['.plugins.multiPoint: PreFilterPlugin "Min" does not exist; '
                       'did you mean "Mine"?'],

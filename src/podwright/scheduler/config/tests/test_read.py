@@ -209,6 +209,11 @@ def test_what_does_not_fit_is_refused(body, messages):
                      'no kind "ConfigMap" is registered for version "v1"; podwright reads '
                      'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1"',
                      id="any other ConfigMap"),
+        pytest.param("apiVersion: v1\nkind: Policy",
+                     'no kind "Policy" is registered for version "v1"; podwright reads '
+                     'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1": a Policy is '
+                     "for the v1.16 rules, with --policy or rules.policy",
+                     id="a Policy"),
         pytest.param("apiVersion: v1\nkind: ConfigMap",
                      'no kind "ConfigMap" is registered for version "v1"; podwright reads '
                      'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1"',

@@ -21,6 +21,7 @@ from podwright.scheduler.framework.extenders.extender_calls import (
     EXTENDER,
     Answers,
     CalledExtender,
+    ExtenderAnswers,
     ExtenderError,
     MalformedJSON,
     Steps,
@@ -95,7 +96,7 @@ def filter_steps(
         call = extender.call("filter", _arguments(extender, pod, left, nodes))
         reply = yield call
         try:
-            kept, rejected = _read_filter(extender, extender.answer(call, reply), left)
+            kept, rejected = _read_filter(extender, extender.answer(call, reply), left, results)
         except ExtenderError as error:
             results.errors = [*results.errors, str(error)]
             if settings.ignorable:
@@ -121,9 +122,9 @@ def _arguments(
 
 
 def _read_filter(
-    extender: CalledExtender, answer: Any, sent: Survivors
+    extender: CalledExtender, answer: Any, sent: Survivors, results: ExtenderAnswers
 ) -> tuple[Survivors, dict[str, Status]]:
-    """Read an `ExtenderFilterResult`."""
+    """Read an `ExtenderFilterResult`; `results` receives what upstream ignores in it."""
     try:
         error = typed_field(answer, "ExtenderFilterResult", "Error", str) or ""
         names = _names(answer)
@@ -156,7 +157,12 @@ def _read_filter(
     if returned is not None:
         return Survivors(tuple(node.metadata.name for node in returned), returned), rejected
     # Neither form, or names from an extender that must return nodes: no node remains.
+    if names is not None:
+        results.errors = [*results.errors, _UNREAD_NAMES]
     return Survivors(()), rejected
+
+
+_UNREAD_NAMES = "NodeNames in the reply have no effect without nodeCacheCapable: true"
 
 
 def _names(answer: Any) -> tuple[str, ...] | None:

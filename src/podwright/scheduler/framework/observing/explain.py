@@ -383,7 +383,7 @@ class CycleRecording:
         for slot in self._live[totals[self._live] >= 0].tolist():
             status = verdicts.status_of(verdicts.codes.item(slot))
             if status.code == Code.ERROR:
-                failure = PluginFailure(plugin, "Filter", status.message)
+                failure = PluginFailure(plugin, "Filter", status.failure)
                 if failure.status == self._decision.error:
                     raise failure
 

@@ -557,7 +557,7 @@ class Ranking:
                 for slot in undecided[rejected].tolist():
                     status = row.verdicts.status_of(row.verdicts.codes.item(slot))
                     if status.code == Code.ERROR:
-                        raise PluginFailure(row.plugin, "Filter", status.message)
+                        raise PluginFailure(row.plugin, "Filter", status.failure)
             # A filter is not run on a node that an earlier one rejects.
             undecided = undecided[~rejected]
 

@@ -143,7 +143,7 @@ class OnOneNode(Plugin):
     [
         pytest.param(Status.error("broken"), "broken", id="an error"),
         pytest.param(WAIT, "held", id="Wait"),
-        pytest.param(Status.skip(), "", id="Skip"),
+        pytest.param(Status.skip(), "returned Skip", id="Skip"),
         pytest.param(
             None, "TypeError: returned None, not a Status (pod default/p, node b)", id="nothing"
         ),

@@ -45,7 +45,7 @@ VERBS: dict[str, Any] = {
 
 
 def extender(index: int = 0, prefix: str = "http://e/x", **settings: Any) -> CalledExtender:
-    made = Extender(url_prefix=prefix, node_cache_capable=True, **(VERBS | settings))
+    made = Extender(url_prefix=prefix, **(VERBS | {"node_cache_capable": True} | settings))
     return CalledExtender(settings=made, index=index, managed=frozenset())
 
 
@@ -154,6 +154,25 @@ def test_results_are_in_the_order_of_the_configuration_however_they_were_called(
     assert {name: status.message for name, status in first.rejected.items()} == {"c": "no"}
     assert statuses == first.rejected
     assert [one.url for one in answers.all()] == ["http://e/x"] * 3
+
+
+@pytest.mark.parametrize(
+    ("names", "errors"),
+    [
+        pytest.param(
+            ["a"],
+            ["NodeNames in the reply have no effect without nodeCacheCapable: true"],
+            id="names",
+        ),
+        pytest.param(None, [], id="neither form"),
+    ],
+)
+def test_names_from_an_extender_that_must_return_nodes_are_remarked(names, errors) -> None:
+    answers, found = Answers(), Survivors(("a", "b"))
+    called = (extender(0, node_cache_capable=False),)
+    steps = filter_steps(called, make_pod("p"), found, nodes_of("a", "b"), {}, answers)
+    assert run_steps(steps, replies({"NodeNames": names})) == Survivors(())
+    assert [one.errors for one in answers.all()] == [errors]
 
 
 def test_scores_and_errors_of_each_extender_are_kept() -> None:

@@ -108,7 +108,7 @@ def with_point(status: Status, point: str) -> Status:
     """
     if status.is_rejection:
         return status
-    return Status.error(f'running {point} plugin "{status.plugin}": {status.message}').by(
+    return Status.error(f'running {point} plugin "{status.plugin}": {status.failure}').by(
         status.plugin
     )
 

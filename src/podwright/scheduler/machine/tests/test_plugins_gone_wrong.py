@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pytest
@@ -183,6 +183,21 @@ CONFIG = {
             None,
             f'running PreBind plugin "Broken": returned None, not a Status {WHERE}',
             id="PreBind without an answer",
+        ),
+        *(
+            pytest.param(point, Status.skip(), f"{text}: returned Skip", id=f"Skip at {point}")
+            for point, text in {
+                "filter": 'running "Broken" filter plugin',
+                "reserve": 'running Reserve plugin "Broken"',
+                "permit": 'running Permit plugin "Broken"',
+                "pre_bind": 'running PreBind plugin "Broken"',
+            }.items()
+        ),
+        pytest.param(
+            "pre_filter",
+            Status.error(),
+            'running PreFilter plugin "Broken": returned Error',
+            id="an error without a reason",
         ),
         pytest.param(
             "pre_filter",
@@ -635,6 +650,14 @@ class Rescuer(Plugin):
             Status.OK,
             "TypeError: returned something of type Status, not a PostFilterResult",
             id="a bare status",
+        ),
+        *(
+            pytest.param(
+                PostFilterResult(**cast("Any", {"status": Status.OK, name: value})),
+                f"TypeError: `{name}` of the PostFilterResult is {value!r}",
+                id=f"a wrong {name}",
+            )
+            for name, value in {"status": "OK", "nominated_node": 7, "calls": None}.items()
         ),
     ],
 )

@@ -157,6 +157,7 @@ class Reader(Plugin):
             now_ns=handle.now_ns,
             storage_class=handle.find(StorageClass, "s"),
             missing=handle.find(StorageClass, "t"),
+            custom=handle.find("StorageClass.example.com", "s"),
             members=sorted(handle.members(self.name, "red").pods),
             others=sorted(handle.members(self.name, "blue").pods),
             waiting=handle.waiting(),
@@ -172,6 +173,7 @@ def test_what_a_plugin_reads_and_requests():
     driver.holds = {"Bind"}
     made: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         ("storage.k8s.io/v1", "StorageClass", {"name": "s"}, {"provisioner": "p"}),
+        ("example.com/v1", "StorageClass", {"name": "s"}, {"load": 95}),
         (
             "resource.k8s.io/v1",
             "DeviceClass",
@@ -195,6 +197,7 @@ def test_what_a_plugin_reads_and_requests():
     assert found["now_ns"] == driver.now_ns
     assert found["storage_class"].metadata.name == "s"
     assert found["missing"] is None
+    assert found["custom"].raw["load"] == 95
     assert found["members"] == sorted([uids["a"], uids["b"]])
     assert found["others"] == [uids["c"]]
     assert found["waiting"] == ()

@@ -160,9 +160,21 @@ def gated_pods(machine: Machine) -> dict[NamespacedName, tuple[str, str]]:
     Pods with scheduling gates, and pods that wait for the deletion of their victims, are left out.
     """
     return {
-        queued.key: (queued.gating_plugin, ", ".join(queued.gating_reasons) or _GATED)
+        queued.key: (
+            queued.gating_plugin,
+            # Errors end with their pod, as in kube-scheduler's log.
+            ", ".join(queued.gating_reasons).removesuffix(f" (pod {queued.key})") or _GATED,
+        )
         for queued in machine.queue.pods_in(QueueName.GATED)
         if queued.gating_plugin != "SchedulingGates" and queued.gating_reasons != (HELD,)
+    }
+
+
+def permit_waits(machine: Machine) -> dict[NamespacedName, str]:
+    """Return what the pods that wait at Permit wait for."""
+    return {
+        key: f"waits at Permit for {', '.join(plugins)}"
+        for key, plugins in machine.waiting().items()
     }
 
 

@@ -31,6 +31,7 @@ from podwright.simulation.recording.explanations.outcome import (
     FAILED,
     gated_pods,
     main_reason,
+    permit_waits,
 )
 from podwright.simulation.recording.usage.fragmentation_meter import (
     FragmentationMeter,
@@ -156,7 +157,7 @@ NOT_TRIED: Final = "not tried yet"
 GATED: Final = "SchedulingGated"
 FOREIGN: Final = "for another scheduler"
 BINDING: Final = "Binding"
-"""The result of an attempt that was not over at the end of the run."""
+"""The result of an attempt that was not over at the end of the run, and the reason of its pod."""
 
 _ENDED: Final = ("Succeeded", "Failed")
 
@@ -394,6 +395,8 @@ class RunTables(Checkpointed):
                 _note_failure(waiting, failure)
         else:
             self._open[pod.key, pod.metadata.uid] = len(self._rows["decisions"])
+            if waiting is not None:
+                waiting.reason, waiting.message = BINDING, ""
         self._rows["decisions"].add(
             now_ns,
             pod.namespace,
@@ -505,11 +508,23 @@ class RunTables(Checkpointed):
     def pending_by_reason(self) -> dict[str, int]:
         """Return the number of pods without a node, by main reason."""
         counts: dict[str, int] = {}
-        held = {} if self._machine is None else gated_pods(self._machine)
+        held: dict[NamespacedName, str] = {}
+        if self._machine is not None:
+            held = permit_waits(self._machine)
+            held |= {key: reason for key, (_, reason) in gated_pods(self._machine).items()}
         for key, waiting in self.waiting.items():
-            reason = held[key][1] if key in held else waiting.reason
+            reason = held.get(key, waiting.reason)
             counts[reason] = counts.get(reason, 0) + 1
         return dict(sorted(counts.items()))
+
+    def errors(self) -> tuple[str, ...]:
+        """Return a sentence about the pending pods whose last attempt ended with an error."""
+        failed = {key: one.message for key, one in self.waiting.items() if one.reason == FAILED}
+        if not failed:
+            return ()
+        key, message = next(iter(failed.items()))
+        more = f" (and {len(failed) - 1} more with errors)" if len(failed) > 1 else ""
+        return (f"pod {key}{more} is not scheduled: {message}",)
 
     def never_tried(self) -> tuple[NamespacedName, ...]:
         """Return the pending pods without a scheduling attempt that no plugin gates."""

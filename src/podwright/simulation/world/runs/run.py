@@ -34,6 +34,7 @@ from podwright.simulation.recording import (
     explain_cycle,
     explain_cycles,
     gated_pods,
+    permit_waits,
     replay,
     select_cycles,
     tables_of_log,
@@ -148,11 +149,11 @@ class Run:
         self.node_of: dict[NamespacedName, str] = {
             pod.key: pod.spec.node_name for pod in pods if pod.spec.node_name
         }
-        held = gated_pods(machine)
+        held, waits = gated_pods(machine), permit_waits(machine)
         self.pending: dict[NamespacedName, str] = {
             pod.key: 'PreEnqueue plugin "{}": {}'.format(*held[pod.key])
             if pod.key in held
-            else _scheduled_message(pod.status.conditions)
+            else _scheduled_message(pod.status.conditions) or waits.get(pod.key, "")
             for pod in pods
             if not pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed")
         }

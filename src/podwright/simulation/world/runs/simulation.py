@@ -271,7 +271,8 @@ class Simulation:
     def warnings(self) -> tuple[str, ...]:
         """Remarks on the run, a sentence each."""
         missing = self.world.missing.remark
-        own = (*_idle_groups(self.world), *((missing,) if missing else ()), *self._unmet)
+        rest = (*((missing,) if missing else ()), *self._unmet, *self.tables.errors())
+        own = (*_idle_groups(self.world), *rest)
         return (*warnings_of(self.world.log), *own)
 
     @property

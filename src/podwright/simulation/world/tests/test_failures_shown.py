@@ -63,6 +63,28 @@ def test_an_attempt_that_fails_on_its_node_is_not_shown_as_scheduled(point, answ
     assert run.summary.counts.failed_decisions == len(failed)
     if result == "SchedulerError":
         assert run.summary.pending == {"SchedulerError": 1}
+        assert run.warnings == (f"pod default/p is not scheduled: {failed[-1]['message']}",)
+    else:
+        assert run.warnings == ()
+
+
+def test_one_pod_stands_for_all_that_failed_with_an_error():
+    run = pw.simulate(
+        [make_node("n"), make_pod("p"), make_pod("q")],
+        plugins=[plugin_with("filter", ValueError("oops"))],
+        until="5s",
+    )
+    (warning,) = run.warnings
+    assert warning.startswith("pod default/p (and 1 more with errors) is not scheduled: running")
+
+
+def test_pods_that_one_error_holds_back_at_pre_enqueue_have_one_reason():
+    run = pw.simulate(
+        [make_node("n"), make_pod("p"), make_pod("q")],
+        plugins=[plugin_with("pre_enqueue", ValueError("oops"))],
+        until="5s",
+    )
+    assert run.summary.pending == {"ValueError: oops": 2}
 
 
 @pytest.mark.parametrize(
@@ -78,6 +100,28 @@ def test_a_pod_that_is_held_back_at_pre_enqueue_says_by_whom_and_why(answer, rea
     (shown,) = run.summary.pending
     assert reason in shown
     assert run.summary.pending_count == 1
+
+
+@pytest.mark.parametrize(
+    ("point", "answer", "reason", "message"),
+    [
+        pytest.param(
+            "permit",
+            (Status.wait("later"), "1h"),
+            "waits at Permit for Broken",
+            "waits at Permit for Broken",
+            id="Permit",
+        ),
+        pytest.param("pre_bind", pw.Pending(delay_ns=60 * SECOND), "Binding", "", id="PreBind"),
+        pytest.param("bind", Status.OK, "Binding", "", id="a Bind that binds nothing"),
+    ],
+)
+def test_a_pod_whose_attempt_is_not_over_was_tried(point, answer, reason, message):
+    run = pw.simulate(
+        [make_node("n"), make_pod("p")], plugins=[plugin_with(point, answer)], until="5s"
+    )
+    assert run.summary.pending == {reason: 1}
+    assert run.pending == {"default/p": message}
 
 
 def test_a_bind_that_the_api_server_rejects_is_the_result_of_its_attempt(monkeypatch):
