@@ -160,6 +160,19 @@ def test_what_is_no_state_of_this_server_is_answered_with_all_of_it(serve, follo
     assert stream.take()[0] == "snapshot"
 
 
+@pytest.mark.parametrize(
+    ("version", "kind"), [("{}", "changes"), ("9{}", "snapshot"), ("{}x", "snapshot")]
+)
+def test_changes_are_sent_since_a_version_that_there_was(serve, follow, version, kind):
+    served = serve(cluster_of(2))
+    first = follow(served)
+    first.take()
+    name, _, number = first.id.partition("-")
+    again = follow(served, last_id=f"{name}-{version.format(number)}")
+    again.fields, again.nodes, again.cells = first.fields, first.nodes, dict(first.cells)
+    assert (again.take()[0], again.id) == (kind, first.id)
+
+
 def test_after_a_change_of_the_scheduler_the_state_is_sent_whole(serve, follow):
     served = serve(cluster_of(2))
     stream = follow(served)

@@ -255,6 +255,32 @@ def test_a_reply_in_parts_ends_with_an_empty_one():
     assert happened == []
 
 
+def test_no_more_parts_are_made_once_the_client_has_left():
+    rest = iter([b"part"] * 100)
+    messages: list[Any] = []
+
+    async def main() -> None:
+        left = asyncio.Event()
+
+        async def send(message: Any) -> None:
+            messages.append(message)
+            if len(messages) == 5:
+                left.set()
+
+        async def receive() -> Any:
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        connection = sending.Connection(receive, send, None, 60)
+        reply = HttpReply(200, (), b"first", rest)
+        await sending.send_in_parts(connection, reply, sending.Pace())
+
+    asyncio.run(main())
+    assert len(messages) < 10
+    assert len(list(rest)) > 90
+    assert messages[-1] == part(b"part")
+
+
 def test_a_part_that_cannot_be_made_is_a_defect_and_ends_the_connection(caplog):
     def parts() -> Iterator[bytes]:
         yield b"second"
