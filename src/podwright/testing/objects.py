@@ -68,7 +68,7 @@ def make_node(  # noqa: PLR0913 - one keyword per property of a node
     >>> node.spec.taints[0].key, node.metadata.labels["kubernetes.io/hostname"]
     ('gpu', 'n1')
     """
-    given = {"cpu": cpu, "memory": memory, "pods": pods, GPU: gpu or None}
+    given = {"cpu": cpu, "memory": memory, "pods": pods} | ({GPU: gpu} if gpu else {})
     allocatable = _amounts({**given, **(resources or {})})
     all_labels = {HOSTNAME: name} | ({ZONE: zone} if zone else {}) | dict(labels or {})
     spec: dict[str, Any] = {"taints": [_taint(text) for text in taints]}
@@ -190,8 +190,8 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
     return decode_as(document, Pod, source=f"make_pod({name!r})")
 
 
-def _amounts(given: Mapping[str, str | int | None]) -> dict[str, str]:
-    """Return amounts as quantities, without those that are None.
+def _amounts(given: Mapping[str, str | int]) -> dict[str, str]:
+    """Return amounts as quantities.
 
     Raises
     ------
@@ -199,9 +199,9 @@ def _amounts(given: Mapping[str, str | int | None]) -> dict[str, str]:
         If a number of bytes has no unit.
     """
     for name, amount in given.items():
-        if amount is not None and (name in _BYTES or name.startswith("hugepages-")):
+        if name in _BYTES or name.startswith("hugepages-"):
             _require_unit(name, amount, "4Gi")
-    return {name: str(amount) for name, amount in given.items() if amount is not None}
+    return {name: str(amount) for name, amount in given.items()}
 
 
 def _size_bytes(what: str, size: object) -> int:

@@ -401,6 +401,11 @@ def for_one(answer: Any, other: Any) -> Any:
             id="Permit that lets all wait",
         ),
         pytest.param(
+            {"permit": always((pw.Status.wait("x"), "1h")), "pre_bind": always(OK)},
+            [],
+            id="Permit that lets all wait, of which some are allowed",
+        ),
+        pytest.param(
             {"pre_enqueue": always(OK)}, ["pre_enqueue never rejected a pod"], id="an open gate"
         ),
         pytest.param({"queue_sort_key": lambda self, pod, now: pod.metadata.name}, [], id="sorts"),

@@ -120,6 +120,12 @@ class CountsPods(Zone):
         return pw.Status.unschedulable(f"node(s) with {len(node.pods)} pods")
 
 
+class ForgetsPods(Zone):
+    def filter(self, cycle, node):
+        cycle.cluster.pods_on[node.slot].clear()
+        return super().filter(cycle, node)
+
+
 class WrongEvents(pw.Plugin):
     name = "WrongEvents"
 
@@ -142,6 +148,7 @@ class Raises(Zone):
     [
         (OtherColumns(), "forms", "per node"),
         (WritesLabels(), "inputs", "node node-0 changed"),
+        (ForgetsPods(), "inputs", "the placed pods changed"),
         (Counts(), "repeatable", "tired"),
         (Silent(), "reasons", "rejected without a reason"),
         (TooHigh(), "range", "101"),
