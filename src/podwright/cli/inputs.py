@@ -57,6 +57,7 @@ from podwright.simulation.files import (
     disabled_fields,
     load_bytes,
     missing_classes,
+    requests_openb_gpus,
 )
 
 
@@ -187,6 +188,7 @@ def read_inputs(
     print_warnings(disabled_fields(loaded.sourced, inputs.gates))
     if not is_served:
         warn_of_kinds(loaded)
+        warn_of_uncounted_gpus(inputs, setup)
     return inputs
 
 
@@ -200,6 +202,16 @@ def with_counted_gpus(loaded: LoadedObjects, setup: Setup) -> LoadedObjects:
     """
     option = FieldError(source="options", path="--openb-gpus", message="")
     return count_openb_gpus(loaded, setup.openb_gpus, option)
+
+
+def warn_of_uncounted_gpus(inputs: Inputs, setup: Setup) -> None:
+    """Warn that nothing counts the GPUs of the openb trace: no option and no plugin."""
+    is_counted = setup.openb_gpus is not None or bool(inputs.plugins)
+    if not is_counted and requests_openb_gpus(inputs.loaded.sourced):
+        print_message(
+            "warning: the GPUs of the pods are annotations of the openb trace, which the scheduler"
+            " does not count; --openb-gpus of schedule, simulate and convert makes them a resource"
+        )
 
 
 def without_classic_rules(inputs: Inputs) -> Inputs:

@@ -41,6 +41,7 @@ from podwright.cli.inputs import (
     scheduler_options,
     warn_of_kinds,
     warn_of_missing_resources,
+    warn_of_uncounted_gpus,
     with_counted_gpus,
 )
 from podwright.cli.options import Setup, reject_idle
@@ -267,9 +268,9 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
     assert inputs is not None, "no inputs and no error"
     print_warnings((*loaded.warnings, *inputs.warnings))
     print_warnings(disabled_fields(loaded.sourced, read.gates))
-    for warning in warnings_of_review(inputs.review):
-        print_message(f"warning: {warning}")
+    print_warnings(warnings_of_review(inputs.review))
     warn_of_kinds(loaded, {(stage.group, stage.kind) for stage in inputs.stages})
+    warn_of_uncounted_gpus(read, setup)
     if not options.events and has_no_workload(loaded):
         print_message("Nothing to simulate: no pods, no workloads and no events.")
     rules = RunOptions(
@@ -284,8 +285,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
         timing=timing,
     )
     packages = {"packages": dict(read.packages)} if read.packages else {}
-    document = stored_document(options) | packages
-    return rules, inputs, manifest_of(rules, files, document)
+    return rules, inputs, manifest_of(rules, files, stored_document(options) | packages)
 
 
 def _node_groups(path: Path | None, collected: ErrorCollector) -> Autoscaling | None:

@@ -23,6 +23,7 @@ from podwright.cli.inputs import (
     require_objects,
     scheduler_options,
     warn_of_kinds,
+    warn_of_uncounted_gpus,
     without_classic_rules,
 )
 from podwright.cli.options import Setup
@@ -34,7 +35,7 @@ from podwright.scheduler.config import (
     Rules,
     read_configuration,
 )
-from podwright.scheduler.framework import TieRule
+from podwright.scheduler.framework import Plugin, TieRule
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.files import LoadedObjects, load_bytes
 
@@ -183,6 +184,25 @@ def test_objects_of_custom_kinds_without_an_effect_are_named(capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("warning: a.yaml")
     assert line.endswith(": Odd (example.com/v1) is not a known kind and is ignored")
+
+
+@pytest.mark.parametrize(
+    ("gpus", "setup", "plugins", "is_warned"),
+    [
+        ("1", Setup(), (), True),
+        ("1", Setup(openb_gpus="count"), (), False),
+        ("1", Setup(), (Plugin,), False),
+        ("0", Setup(), (), False),
+    ],
+    ids=["not counted", "a resource", "a plugin may read them", "no GPUs"],
+)
+def test_gpus_that_nothing_counts_are_a_warning(gpus, setup, plugins, is_warned, capsys):
+    table = f"name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1000,1024,{gpus},500\n"
+    loaded = load_bytes([("pods.csv", table.encode())])
+    inputs = Inputs(loaded, None, list(plugins), DEFAULT_GATES, "", {})
+    warn_of_uncounted_gpus(inputs, setup)
+    text = "--openb-gpus of schedule, simulate and convert makes them a resource"
+    assert (text in capsys.readouterr().err) == is_warned
 
 
 def test_only_the_first_document_of_a_configuration_is_read(tmp_path, capsys):
