@@ -410,7 +410,7 @@ class _TableReader:
 
     def _since_ns(self, source: ColumnSource, value: Any, row: Mapping[str, Any]) -> Any:
         start = _first(row, source.since)
-        if is_missing(start):
+        if is_missing(start) or text_of(start) in source.missing:
             return None
         start_ns, end_ns = _moment_ns(start, source.unit), _moment_ns(value, source.unit)
         if start_ns is None or end_ns is None:
