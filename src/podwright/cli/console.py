@@ -21,6 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from podwright._progress import metered
 from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.process_exit import SYSTEM_FAILED, is_system_failure
 from podwright.cli.usage import selected_fields
@@ -316,12 +317,15 @@ def progress_bar(
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Show a status on stderr inside the context, if it is a terminal."""
+    """Show a status on stderr inside the context, if it is a terminal.
+
+    It is shown instead of the progress of calls inside.
+    """
     console = stderr()
     if not console.is_terminal:
         yield
         return
-    with console.status(what):
+    with metered(what, is_shown=False), console.status(what):
         yield
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import typer
 
+from podwright import _show_call
 from podwright._garbage import gc_paused
+from podwright._progress import set_display
 from podwright.apimachinery.objects import InputError, read_time, shortest_time_text
 from podwright.scheduler.assembly import installed_plugins
 from podwright.scheduler.config import format_duration
@@ -114,9 +116,15 @@ class RecordedRun:
 def open_for_command(run: RecordedRun) -> Iterator[None]:
     """Disable garbage collection while a command reads a run; close the log afterwards.
 
+    What takes long with the run shows its progress.
+
     A large run has a million objects. A final collection over them, right before the process
     ends, takes as long as the command itself: `gc.freeze` prevents it.
     """
-    with run.log, gc_paused():
-        yield
-        gc.freeze()
+    set_display(_show_call)
+    try:
+        with run.log, gc_paused():
+            yield
+            gc.freeze()
+    finally:
+        set_display(None)

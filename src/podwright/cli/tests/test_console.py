@@ -2,15 +2,19 @@
 
 import io
 import re
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from podwright._progress import NO_METER, Display, Meter, metered, set_display
 from podwright.apimachinery.objects import FieldError, InputError, PodwrightError
 from podwright.cli import console
+from podwright.cli.recorded import recorded_run
 from podwright.cli.tests.served import command
 from podwright.online.client.cluster import UnreachableCluster
 
+EXAMPLES = Path(__file__).parents[4] / "examples"
 HEADS = ("POD", "NODE", "MESSAGE")
 ROWS = [("web", "n1", ""), ("batch", "<none>", "0/2 nodes are available: 2 Insufficient cpu.")]
 
@@ -24,6 +28,16 @@ def terminal(monkeypatch):
         return screen
 
     return of
+
+
+def noting(shown: list[str]) -> Display:
+    """Return a display that notes what would be shown."""
+
+    def display(what: str, *_: object) -> Meter:
+        shown.append(what)
+        return NO_METER
+
+    return display
 
 
 def lines(screen: io.StringIO) -> list[str]:
@@ -234,9 +248,27 @@ def test_what_is_waited_for_is_shown_on_a_terminal_only(monkeypatch, capsys):
     screen = io.StringIO()
     made = Console(file=screen, force_terminal=True, width=80, color_system=None)
     monkeypatch.setattr(console, "stderr", lambda: made)
-    with console.waiting("compiling"):
-        pass
+    shown: list[str] = []
+    set_display(noting(shown))
+    try:
+        with console.waiting("compiling"), metered("replaying"):
+            pass
+    finally:
+        set_display(None)
     assert "compiling" in screen.getvalue()
+    assert shown == [], "instead of the progress of calls inside"
+
+
+def test_what_takes_long_with_a_recorded_run_shows_its_progress(tmp_path, monkeypatch):
+    shown: list[str] = []
+    monkeypatch.setattr(recorded_run, "_show_call", lambda what, *_: shown.append(what) or NO_METER)
+    run = tmp_path / "run"
+    assert command(f"simulate {EXAMPLES / 'quickstart'} --out {run} --exit-zero")[2] == 0
+    assert command(f"report {run} --out {tmp_path / 'report.html'}")[2] == 0
+    assert shown[:2] == ["replaying", "replaying"], "the last state, and the timeline"
+    with metered("something else"):
+        pass
+    assert "something else" not in shown
 
 
 @pytest.mark.parametrize("setting", ["", "1"])

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from podwright._arrays import I64Array
+from podwright._progress import metered
 from podwright.apimachinery.objects import Pod, condition_of, workload_of
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import Event, Machine, ObjectDeleted, ObjectPut
@@ -418,10 +419,13 @@ def timeline_of_log(log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -
     LogError
         If the run cannot be replayed.
     """
-    run = Replay(log, until=0, plugins=plugins)
+    run = Replay(log, until=0, plugins=plugins, is_repeated=True)
     feed = TimelineFeed(run.machine)
-    while (entry := run.peek()) is not None:
-        feed.advance(entry.now_ns)
-        run.step()
-        feed.handled(entry.event)
+    begin = run.index
+    with metered("replaying", len(log) - begin) as meter:
+        while (entry := run.peek()) is not None:
+            feed.advance(entry.now_ns)
+            run.step()
+            feed.handled(entry.event)
+            meter.advance(run.index - begin)
     return feed.timeline()

@@ -2,7 +2,7 @@
 
 import { address } from "../data/address.js";
 import { PwElement, define, h, setText } from "../parts/dom.js";
-import { clockText, timeText } from "../parts/format.js";
+import { momentText, timeText } from "../parts/format.js";
 import { model } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
 import { usageCurves } from "../parts/comparison.js";
@@ -64,7 +64,7 @@ class Usage extends PwElement {
     }
     const { beginNs, endNs } = this.range;
     const secondsOf = (ns) => Number(ns - beginNs) / 1e9;
-    this.curves.data = { sides: [{ name: "all nodes", curves: this.shares }], seconds: secondsOf(endNs), atSeconds: isPast ? secondsOf(past.timeNs) : null, ends: [beginNs, endNs].map((ns) => clockText(timeText(ns))) };
+    this.curves.data = { sides: [{ name: "all nodes", curves: this.shares }], seconds: secondsOf(endNs), atSeconds: isPast ? secondsOf(past.timeNs) : null, ends: [beginNs, endNs].map((ns) => momentText(ns, beginNs, endNs)) };
   }
 
   #go(seconds) {

@@ -3,7 +3,7 @@
 import { isAllowed } from "../data/access.js";
 import { address } from "../data/address.js";
 import { PwElement, define, h, isTyping, options, setText } from "../parts/dom.js";
-import { clockText, durationText, timeNs, timeText, utcText } from "../parts/format.js";
+import { clockText, durationText, momentText, timeNs, timeText, utcText } from "../parts/format.js";
 import { model, throttled } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
 import { colorOf, onTheme } from "../parts/theme.js";
@@ -15,12 +15,12 @@ const PAST_SPEEDS = [1, 5, 10, 60, 300, 3600];
 const ADDRESS_MS = 1000;
 const STYLE = `
 :host { display: flex; flex: 1; min-width: 0; align-items: center; gap: var(--pw-space); }
-.badge { flex: none; width: 116px; text-align: center; padding: 3px 0; border-radius: 3px; font-size: var(--pw-type-small); font-weight: 700; letter-spacing: 0.04em;
+.badge { flex: none; min-width: 116px; text-align: center; padding: 3px 6px; border-radius: 3px; font-size: var(--pw-type-small); font-weight: 700; letter-spacing: 0.04em;
   font-variant-numeric: tabular-nums; border: 1px solid currentcolor; }
 .badge.live { color: var(--pw-good); } .badge.paused { color: var(--pw-warning); }
 .badge.past { background: var(--pw-past); border-color: var(--pw-past); color: var(--pw-raised); }
 .badge.off { color: var(--pw-bad); }
-.time { flex: none; width: 62px; font-variant-numeric: tabular-nums; font-family: var(--pw-mono); font-size: var(--pw-type-small); }
+.time { flex: none; min-width: 62px; font-variant-numeric: tabular-nums; font-family: var(--pw-mono); font-size: var(--pw-type-small); }
 .controls { display: flex; gap: 2px; }
 .controls button { width: 28px; padding: 0; text-align: center; }
 select { padding: 1px 2px; width: 72px; }
@@ -113,13 +113,18 @@ class Time extends PwElement {
     return { begin: axisBegin(past, end), end };
   }
 
+  #momentText(ns) {
+    const range = this.#range;
+    return range ? momentText(ns, range.begin, range.end) : clockText(timeText(ns));
+  }
+
   update() {
     const data = model();
     const { isPast, isLoadingPast } = data;
     const isPaused = model().clock.state?.isPaused ?? false;
     const isRunning = isPast ? data.isPlaying : !isPaused;
     const mode = isPast ? "past" : !data.connection.isConnected ? "off" : isPaused ? "paused" : "live";
-    const title = { past: `PAST ${clockText(data.state.time)}`, off: "OFFLINE", paused: model().clock.state?.stoppedAt ? "STOPPED" : "PAUSED", live: "LIVE" }[mode];
+    const title = { past: `PAST ${isPast && data.past ? this.#momentText(data.past.timeNs) : ""}`, off: "OFFLINE", paused: model().clock.state?.stoppedAt ? "STOPPED" : "PAUSED", live: "LIVE" }[mode];
     this.badge.className = `badge ${mode}`;
     this.badge.title = isPast ? utcText(data.state.time) : "";
     setText(this.badge, isLoadingPast ? "LOADING…" : title);
@@ -151,14 +156,14 @@ class Time extends PwElement {
     const now = data.isPast ? data.past?.timeNs : this.#nowNs;
     this.time.hidden = data.isPast; // the badge has it
     const isShown = now !== null && now !== undefined && !data.isPast;
-    setText(this.time, isShown ? clockText(timeText(now)) : "");
+    setText(this.time, isShown ? this.#momentText(now) : "");
     this.time.title = isShown ? `The time of the cluster: ${utcText(timeText(now))}` : "";
     if (!data.isPast) return;
     const range = this.#range;
     if (!range) return;
     const at = Number(((data.past.timeNs - range.begin) * 1000n) / (range.end - range.begin || 1n));
     this.track.setAttribute("aria-valuenow", String(Math.max(0, Math.min(1000, at))));
-    this.track.setAttribute("aria-valuetext", `${clockText(data.past.time)}, ${durationText(Number(range.end - data.past.timeNs) / 1e6)} ago`);
+    this.track.setAttribute("aria-valuetext", `${this.#momentText(data.past.timeNs)}, ${durationText(Number(range.end - data.past.timeNs) / 1e6)} ago`);
   }
 
   #draw() {

@@ -74,6 +74,12 @@ export function clockText(time, digits = 0) {
   return `${new Date(time).toTimeString().slice(0, 8)}${fraction && `.${fraction}`}`;
 }
 
+/** Returns the time of day of a moment, with its month and day if its range has several days. */
+export function momentText(ns, beginNs, endNs) {
+  const [day, first, last] = [ns, beginNs, endNs].map((each) => new Date(timeText(each)).toLocaleDateString("sv"));
+  return `${first === last ? "" : `${day.slice(5)} `}${clockText(timeText(ns))}`;
+}
+
 /** Returns an RFC 3339 time as date and time of day in UTC, for where `clockText` is shown. */
 export function utcText(time) {
   return time ? `${new Date(time).toISOString().slice(0, 19).replace("T", " ")} UTC` : "";

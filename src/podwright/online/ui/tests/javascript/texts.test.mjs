@@ -117,6 +117,14 @@ table("a clock has the time of day", (time) => format.clockText(time), [
   [null, ""],
 ]);
 
+const DAY_NS = 86_400_000_000_000n;
+const NEW_YEAR_NS = format.timeNs("2026-01-01T00:00:00Z");
+table("a moment of a range of several days has its day", ([begin, end]) => format.momentText(NEW_YEAR_NS + DAY_NS, NEW_YEAR_NS + begin, NEW_YEAR_NS + end), [
+  [[DAY_NS, 2n * DAY_NS - 1n], "00:00:00"],
+  [[DAY_NS, 2n * DAY_NS], "01-02 00:00:00"],
+  [[0n, 40n * DAY_NS], "01-02 00:00:00"],
+]);
+
 test("times are nanoseconds since 1970, both ways", () => {
   for (const [text, ns] of [
     ["1970-01-01T00:00:00Z", 0n],
