@@ -261,7 +261,7 @@ def test_what_is_waited_for_is_shown_on_a_terminal_only(monkeypatch, capsys):
 
 def test_what_takes_long_with_a_recorded_run_shows_its_progress(tmp_path, monkeypatch):
     shown: list[str] = []
-    monkeypatch.setattr(recorded_run, "_show_call", lambda what, *_: shown.append(what) or NO_METER)
+    monkeypatch.setattr(recorded_run, "_show_call", noting(shown))
     run = tmp_path / "run"
     assert command(f"simulate {EXAMPLES / 'quickstart'} --out {run} --exit-zero")[2] == 0
     assert command(f"report {run} --out {tmp_path / 'report.html'}")[2] == 0
