@@ -521,6 +521,8 @@ def test_a_model_of_a_trace_makes_a_trace_like_it() -> None:
         ({"arrival": {"perHour": []}}, ["arrival.perHour"]),
         ({"arrival": {"perHour": [0]}}, ["arrival.perHour"]),
         ({"arrival": {"perHour": [0.5]}}, []),
+        ({"arrival": {"perHour": [1e-6]}}, []),
+        ({"arrival": {"perHour": [9e-7]}}, ["arrival.perHour"]),
         ({"arrival": {"perHour": [1, 2]}}, ["arrival.perHour"]),
         ({"arrival": {"distribution": "hourly", "perHour": [0, 1]}}, []),
         ({"arrival": {"distribution": "hourly", "perHour": [0, 0]}}, ["arrival.perHour"]),
@@ -587,6 +589,21 @@ def test_an_arrival_is_drawn_by_the_integral_of_the_rates() -> None:
         hours = left if left <= 1 else 2 + (left - 1) / 2
         expected.append(3600 * (3 * rounds + hours))
     assert list(islice(hourly, 50)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "lifetime",
+    [
+        LifetimeModel(value=1e30),
+        LifetimeModel(distribution="lognormal", median=600, sigma=1e20),
+        LifetimeModel(distribution="weibull", scale=10, shape=1e-4),
+    ],
+    ids=lambda model: model.distribution,
+)
+def test_no_pod_runs_for_longer_than_go_can_tell(lifetime: LifetimeModel) -> None:
+    model = msgspec.structs.replace(MODEL, lifetime=lifetime)
+    runs = {run_ns_of(line.pod or {}) for line in generate(model, pods=40, seed=1)}
+    assert max(run_ns or 0 for run_ns in runs) == (2**63 - 1) // S * S
 
 
 def test_a_generated_trace_ends_at_its_number_or_time() -> None:

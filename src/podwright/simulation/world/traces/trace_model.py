@@ -52,6 +52,9 @@ from podwright.simulation.world.traces.trace_lines import (
 _HOUR_S: Final = 3600.0
 _HOURS_MAX: Final = 168
 """The hours of a week; rates of a longer trace are means over weeks."""
+_LONGEST_S: Final = (2**63 - 1) // SECOND_NS
+"""The longest duration of Go, 292 years."""
+_RATE_MIN: Final = 1e-6
 _SIZES_MAX: Final = 500
 _QUANTILES: Final = 101
 _ARRIVAL, _LIFE, _SIZE, _ENDLESS = range(TRACE_STREAM, TRACE_STREAM + 4)
@@ -184,8 +187,9 @@ def _problems(model: TraceModel) -> Iterator[FieldError]:
     rates = model.arrival.per_hour
     if not rates:
         yield required("arrival.perHour", "the number of pods of each hour is expected")
-    elif min(rates) < 0 or not any(rates):
-        yield invalid("arrival.perHour", rates, "numbers of 0 or more are expected, one above 0")
+    elif min(rates) < 0 or max(rates) < _RATE_MIN:
+        detail = f"numbers of 0 or more are expected, one of {_RATE_MIN:f} or more"
+        yield invalid("arrival.perHour", rates, detail)
     if model.arrival.distribution == "poisson" and len(rates) > 1:
         yield problem("arrival.perHour", "one rate is expected; distribution: hourly has several")
     for name, value in model.lifetime.parameters().items():
@@ -251,9 +255,17 @@ def generate(
         chosen = bisect(bounds, uniform(seed, _SIZE, number) * bounds[-1])
         pod = _pod(f"{prefix}-{number}", model.sizes[min(chosen, len(bounds) - 1)])
         if uniform(seed, _ENDLESS, number) >= model.lifetime.endless:
-            seconds = model.lifetime.at(uniform(seed, _LIFE, number))
+            seconds = _seconds(model.lifetime, uniform(seed, _LIFE, number))
             pod = with_run_delay(pod, max(round(seconds * 1000), 1) * 10**6)
         yield TraceLine(at_ns, {"apply": pod})
+
+
+def _seconds(lifetime: LifetimeModel, share: float) -> float:
+    """Return the run time that a share of the pods does not exceed, within what Go can tell."""
+    try:
+        return min(lifetime.at(share), _LONGEST_S)
+    except OverflowError:
+        return _LONGEST_S
 
 
 def _pod(name: str, size: SizeModel) -> Document:
