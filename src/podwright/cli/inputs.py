@@ -252,7 +252,7 @@ def require_objects(loaded: LoadedObjects, files: Sequence[str]) -> None:
 
 
 def warn_of_kinds(loaded: LoadedObjects, staged: Container[GroupKind] = ()) -> None:
-    """Warn of custom kinds among the objects, which podwright ignores.
+    """Warn of custom kinds among the objects, which only custom plugins read.
 
     Parameters
     ----------
@@ -263,8 +263,8 @@ def warn_of_kinds(loaded: LoadedObjects, staged: Container[GroupKind] = ()) -> N
         obj = entry.object
         if kind_of(obj) not in staged and kind_of(obj) not in OWN_KINDS:
             print_message(
-                f"warning: {entry.source}: {obj.kind} ({obj.api_version}) is not a known kind and"
-                " is ignored"
+                f"warning: {entry.source}: {obj.kind} ({obj.api_version}) is not a known kind,"
+                " which only custom plugins read"
             )
 
 

@@ -22,7 +22,6 @@ from podwright.scheduler.framework import (
     PostFilterResult,
     Profile,
     Status,
-    raised_at,
 )
 from podwright.scheduler.machine import (
     Action,
@@ -68,8 +67,6 @@ _TRACED: Final = (
     "post_bind",
     "pod_ended",
 )
-_POINTS: Final = {"unreserve": "Unreserve", "post_bind": "PostBind", "pod_ended": "PodEnded"}
-"""The methods whose errors the machine ignores."""
 
 
 class PluginCall(NamedTuple):
@@ -260,7 +257,7 @@ class _Driver:
         self._trace = trace
         profile = _profile_of(plugin)
         self.machine = machine = Machine({_SCHEDULER: profile})
-        machine.watch_failures(self._note_failure)
+        machine.watch_failures(self._note_failure, self._found)
         machine.watch_state({plugin.name})
         self._now_ns = _START_NS
         self._wake_ns: int | None = None
@@ -335,10 +332,6 @@ class _Driver:
                 self.put(with_fields(pod, "status", phase="Succeeded"))
             else:
                 self._deliver(ObjectDeleted(pod))
-        for call in self._trace.calls:
-            if call.method in _POINTS and isinstance(call.answer, Exception):
-                text = raised_at(call.answer, f"pod {call.pod.key}")
-                self._found(f'running {_POINTS[call.method]} plugin "{self._plugin.name}": {text}')
 
     # ------------------------------------------------------------ events and actions
 

@@ -46,6 +46,11 @@ class Unknown(KubernetesObject, frozen=True, kw_only=True):
     api_version: str = ""  # type: ignore[misc]  # differs per object, unlike the typed kinds
     kind: str = ""  # type: ignore[misc]  # as above
 
+    @property
+    def resource(self) -> str:
+        """The kind with its group, ``NodeMetric.slo.koordinator.sh``, as plugins name it."""
+        return f"{self.kind}.{api_group(self.api_version)}".removesuffix(".")
+
 
 Object: TypeAlias = (
     Pod

@@ -183,7 +183,9 @@ def test_objects_of_custom_kinds_without_an_effect_are_named(capsys):
     warn_of_kinds(loaded, {("example.com", "Other")})
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("warning: a.yaml")
-    assert line.endswith(": Odd (example.com/v1) is not a known kind and is ignored")
+    assert line.endswith(
+        ": Odd (example.com/v1) is not a known kind, which only custom plugins read"
+    )
 
 
 @pytest.mark.parametrize(

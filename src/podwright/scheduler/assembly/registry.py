@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from podwright.apimachinery.documents import did_you_mean
 from podwright.apimachinery.objects import FieldError, InputError
 from podwright.scheduler.assembly.user_plugins import place_in, raised_in_a_line, wrong_attribute
 from podwright.scheduler.config import (
@@ -232,14 +233,23 @@ def _make(cls: type[Plugin], args: object, given: Mapping[str, object]) -> Plugi
 
 def _called(cls: type[Plugin], args: object, given: Mapping[str, object]) -> Plugin:
     if cls.Args is None:
-        keywords = args if isinstance(args, Mapping) else {}
+        if not isinstance(args, Mapping | None):
+            raise _ArgumentsError(f"args must be an object, not {described(args)}")
         meta = ("apiVersion", "kind")
-        keywords = {key: value for key, value in keywords.items() if key not in meta}
+        keywords = {key: value for key, value in (args or {}).items() if key not in meta}
+        constructor: Callable[..., Plugin] = cls
+        signature = _signature_of(constructor)
         try:
-            constructor: Callable[..., Plugin] = cls
-            _signature_of(constructor).bind(**given, **keywords)
+            signature.bind(**given, **keywords)
         except TypeError as error:
-            raise _ArgumentsError(error) from error
+            # Python names a missing argument first, also if it is one that is misspelt.
+            kinds = [parameter.kind for parameter in signature.parameters.values()]
+            odd = [key for key in keywords if key not in signature.parameters]
+            if not odd or inspect.Parameter.VAR_KEYWORD in kinds:
+                raise _ArgumentsError(error) from error
+            near = did_you_mean(str(odd[0]), _arguments_of(cls))
+            text = f"got an unexpected keyword argument {odd[0]!r}{near}"
+            raise _ArgumentsError(text) from error
         return cls(**given, **keywords)
     try:
         if args is None:

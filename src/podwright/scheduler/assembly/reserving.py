@@ -55,7 +55,7 @@ class Reservation(NamedTuple):
     def take_back(self) -> None:
         """Call Unreserve of the plugins, the last one first."""
         for plugin in reversed(self.plugins):
-            notify_plugin(plugin, "unreserve", self.cycle, self.node)
+            notify_plugin(plugin, "unreserve", self.cycle, self.node, None)
 
 
 class Bookkeeping(NamedTuple):

@@ -173,4 +173,4 @@ class SchedulerHandle:
         if old is not None:
             self._groups.remove(old)
         if placed is not None:
-            notify_pod_ended(self._releasing, placed)
+            notify_pod_ended(self._releasing, placed, None)

@@ -149,13 +149,15 @@ def _unused_entries(
     configuration: KubeSchedulerConfiguration, own: Collection[str]
 ) -> Iterator[str]:
     """Yield what upstream ignores: entries of unknown plugins, arguments of plugins without any."""
-    known = [*IN_TREE_POINTS, *own, "*"]
-    disabled = (
-        entry.name
+    sets = [
+        getattr(profile.plugins or Plugins(), field)
         for profile in configuration.profiles
         for field in Plugins.__struct_fields__
-        for entry in getattr(profile.plugins or Plugins(), field).disabled
-    )
+    ]
+    # That a plugin is enabled and does not exist is an error.
+    enabled = (entry.name for plugins in sets for entry in plugins.enabled)
+    disabled = (entry.name for plugins in sets for entry in plugins.disabled)
+    known = {*IN_TREE_POINTS, *own, *enabled, "*"}
     configured = [entry for profile in configuration.profiles for entry in profile.plugin_config]
     named = (entry.name for entry in configured)
     for field, names in (("disabled", disabled), ("pluginConfig", named)):

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from podwright.scheduler.config.expand import (
         IN_TREE_POINTS as IN_TREE_POINTS,
         POINT_TYPES as POINT_TYPES,
+        REPLACED_BY as REPLACED_BY,
         Implements as Implements,
         expand_plugins as expand_plugins,
         in_tree_points as in_tree_points,
@@ -102,7 +103,6 @@ if TYPE_CHECKING:
         VolumeBindingArgs as VolumeBindingArgs,
     )
     from podwright.scheduler.config.validation import (
-        REMOVED_PLUGINS as REMOVED_PLUGINS,
         tls_errors as tls_errors,
         validate as validate,
     )

@@ -102,7 +102,7 @@ IN_TREE_POINTS: Mapping[str, frozenset[str]] = {
 }
 """The built-in plugins and the extension points each implements."""
 
-_REPLACED_BY: Mapping[str, str] = {
+REPLACED_BY: Mapping[str, str] = {
     **{
         plugin: f'"NodeResourcesFit" with scoringStrategy.type {strategy}'
         for plugin, strategy in (
@@ -245,7 +245,7 @@ def meant_plugin(name: str, own: Iterable[str] = ()) -> str:
         The names of plugins that are not built in.
     """
     near = nearest(name, [*IN_TREE_POINTS, *own])
-    return _REPLACED_BY.get(name) or (f'"{near}"' if near else "")
+    return REPLACED_BY.get(name) or (f'"{near}"' if near else "")
 
 
 def _names_at(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from podwright._compiled_classes import mypyc_attr
-from podwright.apimachinery.objects import KubernetesObject, Node, Object, Pod
+from podwright.apimachinery.objects import KubernetesObject, Node, Object, Pod, Unknown
 from podwright.scheduler.framework import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -30,7 +30,7 @@ from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles, for
 from podwright.scheduler.machine.cycles.plugin_calls import notify_pod_ended
 from podwright.scheduler.machine.events import object_key
 from podwright.scheduler.machine.state import GANG_SCHEDULING, State
-from podwright.scheduler.queueing import derive_events, derive_pod_update
+from podwright.scheduler.queueing import SchedulingQueue, derive_events, derive_pod_update
 
 # `label` is computed at each access.
 _ADDED = ASSIGNED_POD_ADD.label
@@ -95,7 +95,12 @@ class EventHandlers:
     def _move_pods(self, event: ClusterEvent, *, old: object = None, new: object = None) -> None:
         """Move the pods that the event may make schedulable."""
         state = self._state
-        state.queue.move(event, state.now_ns, old=old, new=new)
+        queue = state.queue
+        is_custom = isinstance(old if new is None else new, Unknown)
+        # Upstream watches custom resources only for plugins that register them.
+        if is_custom and isinstance(queue, SchedulingQueue) and not queue.registers(event):
+            return
+        queue.move(event, state.now_ns, old=old, new=new)
         state.metrics.handled(event.label)
 
     # ------------------------------------------------------------ pods
@@ -222,11 +227,11 @@ class EventHandlers:
             return
         binding = state.assumed.get(uid)
         if pod.spec.node_name or uid in state.expired:
-            notify_pod_ended(state.releasing, pod)
+            notify_pod_ended(state.releasing, pod, state.on_ignored)
         elif old.spec.node_name:
-            notify_pod_ended(state.releasing, old)
+            notify_pod_ended(state.releasing, old, state.on_ignored)
         elif binding is not None:
-            notify_pod_ended(state.releasing, binding.assumed_pod)
+            notify_pod_ended(state.releasing, binding.assumed_pod, state.on_ignored)
 
     def _assumed_pod_goes(self, binding: Binding) -> None:
         """Free the node of an assumed pod that is deleted, or is being deleted.

@@ -117,7 +117,7 @@ def object_key(
         return kind, name
     if isinstance(kind, Unknown):
         # Knative's Service, which has the name of a Service, and others.
-        return f"{kind.kind}.{api_group(kind.api_version)}".removesuffix("."), name
+        return kind.resource, name
     # Two groups have a PodGroup; no other kind that is read has a namesake.
     is_namesake = api_group(kind.api_version) == "scheduling.x-k8s.io"
     return f"{kind.kind}.x-k8s.io" if is_namesake else kind.kind, name

@@ -323,12 +323,24 @@ class Machine:
 
     # ------------------------------------------------------------ looking
 
-    def watch_failures(self, observer: Callable[[Pod, Failure, int], None]) -> None:
+    def watch_failures(
+        self,
+        observer: Callable[[Pod, Failure, int], None],
+        ignored: Callable[[str], None] | None = None,
+    ) -> None:
         """Call `observer` for every failed attempt: with the pod, the failure, and the time.
 
-        It is called while the event is handled and must not change anything.
+        They are called while the event is handled and must not change anything.
+
+        Parameters
+        ----------
+        observer : callable
+        ignored : callable, optional
+            Called with the text of an error of a plugin that has no effect: at Unreserve and
+            PostBind, and of `pod_ended`.
         """
         self._state.on_failure = observer
+        self._state.on_ignored = ignored
 
     @property
     def has_next(self) -> bool:

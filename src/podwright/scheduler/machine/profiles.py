@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from podwright.apimachinery.documents import did_you_mean
 from podwright.apimachinery.objects import FieldError, InputError, Pod
 from podwright.scheduler import queueing
 from podwright.scheduler.framework import (
+    ALL_RESOURCES,
+    ASSIGNED_POD,
     EXTENDER,
+    UNSCHEDULABLE_POD,
+    WILDCARD,
     CalledExtender,
     Decision,
     EventHint,
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from podwright.scheduler.queueing import HintTable, QueuedPod
 
 _OK = Status.OK
+_RESOURCES = (*ALL_RESOURCES, ASSIGNED_POD, UNSCHEDULABLE_POD, WILDCARD)
 
 
 class BindPlugins:
@@ -202,6 +208,12 @@ def _registered(plugin: Plugin) -> tuple[EventHint, ...] | None:
     if answer is None:
         return None
     if isinstance(answer, tuple | list) and all(isinstance(hint, EventHint) for hint in answer):
+        for hint in answer:
+            is_custom = "." in hint.resource and "/" not in hint.resource
+            if hint.resource not in _RESOURCES and not is_custom:
+                near = did_you_mean(hint.resource, _RESOURCES)
+                text = f"registers an unknown resource, {described(hint.resource)}{near}"
+                raise InputError([_wrong_registration(plugin, text)])
         return tuple(answer)
     text = f"returned {described(answer)}; expected a tuple of EventHint"
     raise InputError([_wrong_registration(plugin, text)])

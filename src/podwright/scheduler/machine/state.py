@@ -69,6 +69,8 @@ class State:
         The counters of all parts.
     on_failure : callable, optional
         Called with every failed attempt: the pod, why, and when.
+    on_ignored : callable, optional
+        Called with every error of a plugin that has no effect.
     now_ns : int
         The time of this event.
     cycle_started_ns : int
@@ -102,6 +104,7 @@ class State:
         self.releasing = tuple(plugin for plugin in plugins if plugin.implements("pod_ended"))
         self.metrics = Metrics({name: running.profile for name, running in profiles.items()})
         self.on_failure: Callable[[Pod, Failure, int], None] | None = None
+        self.on_ignored: Callable[[str], None] | None = None
         self.now_ns = 0
         self.cycle_started_ns = 0
         self.call_count = 0

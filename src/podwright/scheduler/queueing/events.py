@@ -31,6 +31,7 @@ from podwright.apimachinery.objects import (
     ResourceList,
     ResourceSlice,
     StorageClass,
+    Unknown,
     VolumeAttachment,
     assigned_request_millis,
     has_same_actual_resources,
@@ -169,6 +170,9 @@ def derive_events(
     if isinstance(old, Node) and isinstance(new, Node):
         return derive_node_update(old, new)
     events = None if changed is None else _EVENTS_OF.get(type(changed))
+    if isinstance(changed, Unknown):
+        action = ActionType.ADD if old is None else ActionType.UPDATE
+        return (ClusterEvent(changed.resource, action if new is not None else ActionType.DELETE),)
     if events is None:
         return ()
     if old is None:

@@ -268,6 +268,10 @@ class HintTables:
                     break
         return verdict
 
+    def is_registered(self, event: ClusterEvent) -> bool:
+        """Return whether a plugin of any profile registered the event."""
+        return any(table.registered(event).functions_of for table in self.tables.values())
+
     def candidates(
         self,
         event: ClusterEvent,

@@ -288,6 +288,10 @@ class SchedulingQueue:
 
     # ------------------------------------------------------------------ requeueing
 
+    def registers(self, event: ClusterEvent) -> bool:
+        """Return whether a plugin registered the event."""
+        return self._hints.is_registered(event)
+
     def move(
         self,
         event: ClusterEvent,

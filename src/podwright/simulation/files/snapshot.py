@@ -34,7 +34,7 @@ from podwright.scheduler.config import (
     API_VERSION,
     KIND,
     POINT_TYPES,
-    REMOVED_PLUGINS,
+    REPLACED_BY,
     read_configuration,
 )
 
@@ -137,17 +137,6 @@ def _without_type(document: Document) -> Document:
 # for, and older versions export it without `apiVersion` and `kind`. It is read as version v1:
 # fields and plugins that v1 does not have are removed and reported.
 
-_REMOVED = REMOVED_PLUGINS | {
-    "NodeLabel",
-    "NodePreferAvoidPods",
-    "NodeResourcesLeastAllocated",
-    "NodeResourcesMostAllocated",
-    "RequestedToCapacityRatio",
-    "SelectorSpread",
-    "ServiceAffinity",
-}
-"""Also the plugins that only versions before v1 had."""
-
 _UNKNOWN = "unknown field"
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
@@ -194,7 +183,7 @@ def _without_removed_plugins(document: Document) -> list[str]:
             plugin_set = sets.get(point) if isinstance(sets, dict) else None
             if not isinstance(plugin_set, dict) or not plugin_set.get("enabled"):
                 continue
-            gone = [e for e in _dicts(plugin_set["enabled"]) if e.get("name") in _REMOVED]
+            gone = [e for e in _dicts(plugin_set["enabled"]) if e.get("name") in REPLACED_BY]
             removed |= dict.fromkeys(entry["name"] for entry in gone)
             if gone:
                 plugin_set["enabled"] = [e for e in plugin_set["enabled"] if e not in gone]

@@ -211,7 +211,7 @@ def odd_key(self: pw.Plugin, pod: pw.Pod, timestamp_ns: int) -> Any:
         ),
         pytest.param(
             {"unreserve": OOPS},
-            in_cycle("Unreserve", "ValueError: oops (pod default/important)"),
+            in_cycle("Unreserve", "ValueError: oops (pod default/important, node node-0)"),
             id="Unreserve raises",
         ),
         pytest.param(
@@ -256,7 +256,7 @@ def odd_key(self: pw.Plugin, pod: pw.Pod, timestamp_ns: int) -> Any:
         ),
         pytest.param(
             {"post_bind": OOPS},
-            in_cycle("PostBind", "ValueError: oops (pod default/important)"),
+            in_cycle("PostBind", "ValueError: oops (pod default/important, node node-6)"),
             id="PostBind raises",
         ),
         pytest.param(

@@ -147,7 +147,7 @@ class ServedScheduler:
         self._follow_world()
 
     def _follow_world(self) -> None:
-        self.world.machine.watch_failures(_log_failure)
+        self.world.machine.watch_failures(_log_failure, _log_ignored)
         self.world.log.block_events = LOG_BLOCK_EVENTS
         if not any(called_extenders(self.options.configuration)):
             # Extenders receive the managed fields of nodes, and those of Policies also of pods.
@@ -251,6 +251,10 @@ class ServedScheduler:
         del self.logs[:-LOGS_MAX], self._log_plugins[:-LOGS_MAX]
         self.extender_calls.clear()
         self.call_extender = call_extender
+
+
+def _log_ignored(text: str) -> None:
+    _LOGGER.error("%s, which has no effect", text)
 
 
 def _log_failure(pod: Pod, failure: Failure, _now_ns: int) -> None:

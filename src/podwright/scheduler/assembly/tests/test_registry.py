@@ -167,6 +167,18 @@ REGISTRY = Registry(
             id="unknown",
         ),
         pytest.param(
+            "ByKeyword",
+            {"zon": "a"},
+            f"got an unexpected keyword argument 'zon'; did you mean \"zone\"?; {KEYWORDS}",
+            id="misspelt",
+        ),
+        pytest.param(
+            "Bare",
+            ["zone"],
+            "args must be an object, not something of type list; it takes no arguments",
+            id="a list",
+        ),
+        pytest.param(
             "ByStruct",
             {"leastPods": "1"},
             f"Expected `int`, got `str` - at `$.leastPods`; {STRUCT}",

@@ -124,6 +124,13 @@ def test_unknown_plugins_that_are_disabled_are_named_once_with_the_nearest():
     )
 
 
+def test_arguments_of_an_unknown_plugin_that_is_enabled_are_no_warning():
+    score = {"enabled": [{"name": "Mine"}]}
+    profile = {"plugins": {"score": score}, "pluginConfig": [{"name": "Mine", "args": {"a": 1}}]}
+    configuration = read_configuration({**HEAD, "profiles": [profile]}, source="c")
+    assert idle_choices(configuration, DEFAULT_GATES, *EVERYTHING) == ()
+
+
 @pytest.mark.parametrize(
     ("entries", "listed"),
     [

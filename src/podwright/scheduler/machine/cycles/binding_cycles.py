@@ -439,12 +439,12 @@ class BindingCycles:
             )
         )
         for plugin in binding.plugins.post_bind:
-            notify_plugin(plugin, "post_bind", binding.cycle, binding.node)
+            notify_plugin(plugin, "post_bind", binding.cycle, binding.node, state.on_ignored)
         if state.releasing:
             newest = state.pods.get(key)
             if newest is None or newest.metadata.uid != binding.uid:
                 # It ended before its binding was confirmed; see `EventHandlers`.
-                notify_pod_ended(state.releasing, binding.assumed_pod)
+                notify_pod_ended(state.releasing, binding.assumed_pod, state.on_ignored)
         if self._assumed_pod_expiry_ns and state.assumed.get(binding.uid) is binding:
             due_ns = state.now_ns + self._assumed_pod_expiry_ns
             binding.timer = state.timers.add(due_ns, binding.number, binding.uid)
@@ -470,7 +470,7 @@ class BindingCycles:
         state, queued = self._state, binding.queued
         self._end(binding)
         for plugin in binding.plugins.unreserve:
-            notify_plugin(plugin, "unreserve", binding.cycle, binding.node)
+            notify_plugin(plugin, "unreserve", binding.cycle, binding.node, state.on_ignored)
         forgotten = forget(state, binding)
         # Upstream moves pods after the failure handler only if this pod was rejected.
         # Upstream: schedule_one.go, handleBindingCycleError

@@ -7,8 +7,8 @@ runners).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import cache
+from typing import Final
 
 import numpy as np
 
@@ -85,17 +85,41 @@ def call_permit(plugin: Plugin, cycle: Cycle, node: str) -> tuple[Status, int]:
     return status.by(plugin.name), timeout_ns
 
 
-def notify_plugin(plugin: Plugin, point: str, cycle: Cycle, node: str) -> None:
-    """Call a plugin that returns nothing (Unreserve, PostBind); errors are ignored."""
-    _call(plugin, cycle, node, getattr(plugin, point))
+def notify_plugin(
+    plugin: Plugin, point: str, cycle: Cycle, node: str, report: Callable[[str], None] | None
+) -> None:
+    """Call a plugin that returns nothing (Unreserve, PostBind); an error has no effect.
+
+    Parameters
+    ----------
+    point : str
+        The name of the method.
+    report : callable, optional
+        Receives the text of an error.
+    """
+    try:
+        getattr(plugin, point)(cycle, node)
+    except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+        if report is not None:
+            status = _raised(plugin, cycle, node, error)
+            report(with_point(status, _NOTIFIED[point]).message)
 
 
-def notify_pod_ended(plugins: Iterable[Plugin], pod: Pod) -> None:
-    """Call the plugins that release something when a pod ends; errors are ignored."""
+_NOTIFIED: Final = {"unreserve": "Unreserve", "post_bind": "PostBind"}
+
+
+def notify_pod_ended(
+    plugins: Iterable[Plugin], pod: Pod, report: Callable[[str], None] | None
+) -> None:
+    """Call the plugins that release something when a pod ends; as `notify_plugin`."""
     for plugin in plugins:
-        # As for Unreserve: the pod is gone, so there is no attempt that could fail.
-        with suppress(Exception):
+        try:
             plugin.pod_ended(pod)
+        except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
+            # As for Unreserve: the pod is gone, so there is no attempt that could fail.
+            if report is not None:
+                status = Status.error(raised_at(error, f"pod {pod.key}")).by(plugin.name)
+                report(with_point(status, "PodEnded").message)
 
 
 def with_point(status: Status, point: str) -> Status:

@@ -309,7 +309,7 @@ class PodGroupCycles:
         binding = attempt.binding
         assert binding is not None, f"{attempt.queued.key} has no place to take back"
         for plugin in binding.plugins.unreserve:
-            notify_plugin(plugin, "unreserve", binding.cycle, binding.node)
+            notify_plugin(plugin, "unreserve", binding.cycle, binding.node, self._state.on_ignored)
         self._state.cluster.remove(attempt.queued.key)
         self._mark(attempt, is_scheduled=False)
         self._nominate(attempt.queued, attempt.queued.pod.status.nominated_node_name)

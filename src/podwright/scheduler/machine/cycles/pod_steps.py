@@ -152,7 +152,9 @@ class PodSteps:
                 failure, path = ended
                 # As upstream, also the plugins whose Reserve was not called.
                 for plugin in plugins.unreserve:
-                    notify_plugin(plugin, "unreserve", binding.cycle, binding.node)
+                    notify_plugin(
+                        plugin, "unreserve", binding.cycle, binding.node, state.on_ignored
+                    )
                 forget(state, binding)
                 handle_failure(state, queued, binding.pod, failure, path=path)
                 return

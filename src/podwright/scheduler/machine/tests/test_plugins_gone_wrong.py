@@ -728,6 +728,17 @@ def test_a_hint_that_goes_wrong_counts_as_a_chance(hint: Any) -> None:
             "returned something of type tuple; expected a tuple of EventHint",
             id="names of events",
         ),
+        *(
+            pytest.param(
+                (EventHint(resource, ActionType.ADD),),
+                f"registers an unknown resource, {resource!r}; did you mean {near}?",
+                id=f"the resource {resource}",
+            )
+            for resource, near in {
+                "Nodes": '"Node"',
+                "storage.k8s.io/CSINodes": '"storage.k8s.io/CSINode"',
+            }.items()
+        ),
         pytest.param(RuntimeError("oops"), "RuntimeError: oops", id="an exception"),
     ],
 )

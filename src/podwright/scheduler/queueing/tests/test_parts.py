@@ -383,7 +383,13 @@ def test_kinds_have_events_by_their_group():
         "resource.k8s.io/ResourceClaimAdd"
     ]
     other = Unknown(metadata=meta, api_version="example.com/v1", kind="ResourceClaim")
-    assert derive_events(None, other) == ()
+    events = [
+        *derive_events(None, other),
+        *derive_events(other, other),
+        *derive_events(other, None),
+    ]
+    actions = (ActionType.ADD, ActionType.UPDATE, ActionType.DELETE)
+    assert events == [ClusterEvent("ResourceClaim.example.com", action) for action in actions]
 
 
 def test_a_new_pending_pod_is_an_event_only_for_gangs():

@@ -246,6 +246,7 @@ class RunTables(Checkpointed):
         self._shown_reasons = ()
         self._is_changed = True
         self._failed: dict[NamespacedName, Failure] = {}
+        self._ignored_count, self._first_ignored = 0, ""
         # An attempt is open from its decision until the pod is bound or the attempt fails:
         # name and UID of the pod, and the index of the row.
         self._open = {}
@@ -253,7 +254,7 @@ class RunTables(Checkpointed):
     def attach(self, machine: Machine) -> None:
         """Set the machine whose cluster is sampled."""
         self._machine = machine
-        machine.watch_failures(self.failed)
+        machine.watch_failures(self.failed, self._note_ignored)
 
     # ------------------------------------------------------------------- observing
 
@@ -371,6 +372,10 @@ class RunTables(Checkpointed):
         waiting = self.waiting.get(pod.key)
         if waiting is not None and waiting.attempts:
             _note_failure(waiting, failure)
+
+    def _note_ignored(self, text: str) -> None:
+        self._ignored_count += 1
+        self._first_ignored = self._first_ignored or text
 
     def _decided(self, decision: Decision, now_ns: int) -> None:
         pod = decision.pod
@@ -518,13 +523,17 @@ class RunTables(Checkpointed):
         return dict(sorted(counts.items()))
 
     def errors(self) -> tuple[str, ...]:
-        """Return a sentence about the pending pods whose last attempt ended with an error."""
+        """Return sentences about pending pods with errors, and errors that have no effect."""
+        found = []
         failed = {key: one.message for key, one in self.waiting.items() if one.reason == FAILED}
-        if not failed:
-            return ()
-        key, message = next(iter(failed.items()))
-        more = f" (and {len(failed) - 1} more with errors)" if len(failed) > 1 else ""
-        return (f"pod {key}{more} is not scheduled: {message}",)
+        if failed:
+            key, message = next(iter(failed.items()))
+            more = f" (and {len(failed) - 1} more with errors)" if len(failed) > 1 else ""
+            found.append(f"pod {key}{more} is not scheduled: {message}")
+        if self._ignored_count:
+            more = f" ({self._ignored_count} such errors)" if self._ignored_count > 1 else ""
+            found.append(f"{self._first_ignored}, which has no effect{more}")
+        return tuple(found)
 
     def never_tried(self) -> tuple[NamespacedName, ...]:
         """Return the pending pods without a scheduling attempt that no plugin gates."""

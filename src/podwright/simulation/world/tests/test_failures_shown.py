@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 import podwright as pw
+from podwright.apimachinery.objects import decode
 from podwright.scheduler.framework import CallError, Plugin, Status
 from podwright.scheduler.machine import Bind, CallDone
 from podwright.simulation.recording import OutcomeKind, find_cycle, find_outcome
@@ -76,6 +78,63 @@ def test_one_pod_stands_for_all_that_failed_with_an_error():
     )
     (warning,) = run.warnings
     assert warning.startswith("pod default/p (and 1 more with errors) is not scheduled: running")
+
+
+@pytest.mark.parametrize(
+    ("broken", "text"),
+    [
+        pytest.param(
+            {"post_bind": ValueError("oops")},
+            'running PostBind plugin "Broken": ValueError: oops (pod default/p, node n)',
+            id="PostBind",
+        ),
+        pytest.param(
+            {"reserve": REFUSED, "unreserve": ValueError("oops")},
+            'running Unreserve plugin "Broken": ValueError: oops (pod default/p, node n)',
+            id="Unreserve",
+        ),
+    ],
+)
+def test_an_error_that_has_no_effect_is_a_warning(broken, text):
+    methods = {name: getattr(plugin_with(name, answer), name) for name, answer in broken.items()}
+    plugin = type("Broken", (Plugin,), {"name": "Broken"} | methods)
+    nodes_and_pods = [make_node("n"), make_pod("p"), make_pod("q")]
+    (one,) = pw.simulate(nodes_and_pods[:2], plugins=[plugin], until="500ms").warnings
+    assert one.startswith(f"{text}, which has no effect")
+    (several,) = pw.simulate(nodes_and_pods, plugins=[plugin], until="500ms").warnings
+    assert re.fullmatch(re.escape(f"{text}, which has no effect") + r" \(\d such errors\)", several)
+
+
+class Metered(Plugin):
+    """Rejects nodes without a NodeMetric, which it finds and whose changes it registers."""
+
+    name = "Metered"
+
+    def filter(self, cycle: pw.Cycle, node: pw.NodeView) -> Status:
+        found = self.handle is not None and self.handle.find("NodeMetric.example.com", node.name)
+        return Status.OK if found else Status.unschedulable("no metric")
+
+    def events_to_register(self) -> tuple[pw.EventHint, ...]:
+        return (pw.EventHint("NodeMetric.example.com", pw.ActionType.ADD),)
+
+
+def test_a_custom_resource_requeues_the_pods_of_a_plugin_that_registers_it():
+    world = pw.World(plugins=[Metered])
+    world.add(make_node("n"), make_pod("p"))
+    world.run_until("10s")
+    assert not world.pods[0].spec.node_name
+    metric = {"apiVersion": "example.com/v1", "kind": "NodeMetric"}
+    world.add(decode(metric | {"metadata": {"name": "other"}}))
+    world.add(
+        decode(
+            {"apiVersion": "v2.example.com/v1", "kind": "NodeMetric"} | {"metadata": {"name": "n"}}
+        )
+    )
+    world.run_until("11s")
+    assert not world.pods[0].spec.node_name
+    world.add(decode(metric | {"metadata": {"name": "n"}}))
+    world.run_until("12s")
+    assert [pod.spec.node_name for pod in world.pods] == ["n"]
 
 
 def test_pods_that_one_error_holds_back_at_pre_enqueue_have_one_reason():
