@@ -233,10 +233,12 @@ def _make(cls: type[Plugin], args: object, given: Mapping[str, object]) -> Plugi
 
 def _called(cls: type[Plugin], args: object, given: Mapping[str, object]) -> Plugin:
     if cls.Args is None:
-        if not isinstance(args, Mapping | None):
+        # A struct has the arguments of the built-in plugin that the class replaces.
+        if not isinstance(args, Mapping | msgspec.Struct | None):
             raise _ArgumentsError(f"args must be an object, not {described(args)}")
         meta = ("apiVersion", "kind")
-        keywords = {key: value for key, value in (args or {}).items() if key not in meta}
+        given_here = args.items() if isinstance(args, Mapping) else ()
+        keywords = {key: value for key, value in given_here if key not in meta}
         constructor: Callable[..., Plugin] = cls
         signature = _signature_of(constructor)
         try:

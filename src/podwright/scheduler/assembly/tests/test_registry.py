@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+import podwright as pw
 from podwright.apimachinery.objects import InputError
 from podwright.scheduler.assembly import BrokenPlugin, Registry
 from podwright.scheduler.config import (
@@ -365,6 +366,20 @@ def test_own_plugins_are_enabled_in_each_profile_that_does_not_name_them(plugins
 def test_own_plugins_are_enabled_in_the_profile_of_an_empty_configuration():
     (profile,) = Registry([Bare]).enable_own(KubeSchedulerConfiguration()).profiles
     assert profile.plugins == Plugins(multi_point=PluginSet(enabled=entries("Bare")))
+
+
+class NodeResourcesFit(Plugin):
+    """Replaces the built-in plugin, which has arguments by default."""
+
+    name = "NodeResourcesFit"
+
+    def filter(self, cycle, node):
+        return Status.OK
+
+
+def test_an_own_plugin_does_not_get_the_default_arguments_of_the_one_that_it_replaces():
+    made = pw.Scheduler(plugins=[NodeResourcesFit]).profiles["default-scheduler"].all_plugins()
+    assert NodeResourcesFit in map(type, made)
 
 
 class Binding(Plugin):
