@@ -47,7 +47,7 @@ def make_nodes(extra: Iterable[Node] = ()) -> list[Node]:
             gpu=(0, 0, 0, 2)[i % 4],
             zone=ZONES[i % 3] if i != 7 else "",
             labels={"disk": ("ssd", "hdd")[i % 2]} if i % 4 else {},
-            taints=_TAINTS[(i // 3) % 4],
+            taints=_TAINTS[i // 3],
             unschedulable=i == 9,
             images={"registry.example/web:1": "300M"} if i % 5 == 0 else None,
         )

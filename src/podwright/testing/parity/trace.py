@@ -377,7 +377,7 @@ def _compare_attempts(attempts: list[dict[str, Any]], replay: TraceReplay) -> Ch
         else:
             # This is about a full evaluation of the pod at this moment.
             full, winners = decision, replay.winners_of(decision)
-            if _has_hint(expect) and replay.full is not None:
+            if replay.full is not None:
                 full, winners = replay.full
             yield equal("attempts.feasible", expect.get("feasible"), full.feasible_count)
             yield equal("attempts.winners", expect.get("winners"), winners)

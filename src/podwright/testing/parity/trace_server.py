@@ -537,7 +537,7 @@ def _registering(hints: list[EventHint]) -> dict[str, Any]:
 def gates_of(case: Case) -> Gates:
     """Return the feature gates that a trace sets, the others as they are by default."""
     changed = case.get("gates") or {}
-    text = ",".join(f"{name}={is_on}" for name, is_on in sorted(changed.items()))
+    text = ",".join(f"{name}={is_on}" for name, is_on in changed.items())
     return parse_gates(text) if text else DEFAULT_GATES
 
 

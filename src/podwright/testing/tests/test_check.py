@@ -126,6 +126,17 @@ class ForgetsPods(Zone):
         return super().filter(cycle, node)
 
 
+class ScoresPods(pw.Plugin):
+    name = "ScoresPods"
+    score_reads = pw.Reads.NODE
+
+    def pod_key(self, pod):
+        return ()
+
+    def score(self, cycle, node):
+        return 100 if node.pods else 0
+
+
 class WrongEvents(pw.Plugin):
     name = "WrongEvents"
 
@@ -156,6 +167,7 @@ class Raises(Zone):
         (KeyTooSmall(), "pod_key", "uncached"),
         (ReadsPods(), "reads", "after pod default/last is placed on node-12"),
         (CountsPods(), "reads", "cached rejected: node(s) with 2 pods, uncached rejected: node(s)"),
+        (ScoresPods(), "reads", "cached 0, uncached 100"),
         (WrongEvents(), "events", "NodeUpdateNodeAllocatable is not registered"),
         (Raises(), "answers", "RuntimeError: out of order (pod default/plain, node node-0)"),
     ],

@@ -40,6 +40,7 @@ from podwright.online.apiserver.scheduling.running_scheduler import (
     RunningScheduler,
 )
 from podwright.online.apiserver.turn_loop import TurnLoop
+from podwright.online.apiserver.wire.defects import logged_defect
 from podwright.online.apiserver.wire.hosts import AllowedHosts, CheckedHosts, with_cors
 from podwright.scheduler.config import ExtenderVerb, KubeSchedulerConfiguration, effective_document
 from podwright.simulation.kss import (
@@ -218,8 +219,10 @@ async def change_lines(
                 await waiting.put(await _line(results, change))
         except PodwrightError:
             pass  # one watch that fails ends the stream, as in the original
-        finally:
-            await waiting.put(None)
+        except Exception as error:  # noqa: BLE001 - a defect, which ends this stream only
+            logged_defect(error, "the stream of changes")
+        # Not after the stream has ended: then nothing makes room for it.
+        await waiting.put(None)
 
     tasks = [asyncio.create_task(read(kind)) for kind in snapshot_kinds().values()]
     try:

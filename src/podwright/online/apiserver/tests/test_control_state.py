@@ -7,8 +7,10 @@ import json
 import pytest
 from tests.waiting import SECONDS_MAX
 
+from podwright.online.apiserver import Application
 from podwright.online.apiserver.control.state import StateFeed
 from podwright.online.apiserver.tests.conftest import cluster_of, pod, with_turns
+from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.scheduler.machine import SchedulerOptions
 
 pytestmark = pytest.mark.usefixtures("answering")
@@ -258,6 +260,34 @@ def test_the_updates_end_with_the_last_client(serve, follow):
     served.send("POST", PODS, requesting("a", "3"))
     while served.turns._listeners:
         assert served.send("GET", f"{V1}/queue")[0] == 200
+
+
+def test_nothing_waits_for_the_client_of_a_stream_that_has_ended():
+    scope = {
+        "type": "http", "method": "GET", "path": f"{V1}/state", "query_string": b"follow=false",
+        "headers": [(b"host", b"localhost")], "state": {}, "scheme": "http", "http_version": "1.1",
+        "raw_path": f"{V1}/state".encode(), "server": ("localhost", 80), "client": None,
+        "asgi": {"version": "3.0"}, "root_path": "",
+    }  # fmt: skip
+
+    async def use(turns):
+        requests = iter([{"type": "http.request", "body": b"", "more_body": False}])
+        messages = []
+
+        async def receive():
+            return next(requests, None) or await asyncio.Event().wait()
+
+        async def send(message):
+            messages.append(message)
+
+        before = asyncio.all_tasks()
+        await Application(turns, AllowedHosts())(scope, receive, send)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return messages[0]["status"], messages[-1], asyncio.all_tasks() - before
+
+    end = {"type": "http.response.body", "body": b""}
+    assert with_turns(use) == (200, end, set())
 
 
 def test_a_defect_of_the_updates_is_logged_and_ends_the_streams(monkeypatch, caplog):

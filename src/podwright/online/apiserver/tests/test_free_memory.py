@@ -177,6 +177,12 @@ def test_huge_pages_that_are_used_for_the_most_part_are_collapsed(library, monke
     assert pauses == [12, 12], "four times as long as the page took"
 
 
+def test_memory_that_was_unmapped_meanwhile_is_left_out_and_what_follows_is_not(library):
+    found = library(maps=MAPS)
+    with_presence(found, {HEAP[0][0]: None, HEAP[1][0]: [512, 0, 512]})
+    assert list(used_addresses(found)) == [HEAP[1][0], HEAP[1][0] + 2 * HUGE_BYTES]
+
+
 def test_a_reader_process_is_a_child_until_it_was_waited_for():
     child = os.fork()
     if child == 0:

@@ -131,8 +131,8 @@ def test_a_pod_that_cannot_be_annotated_is_a_line_of_the_log_and_others_follow(
     monkeypatch.setattr(result_annotations, "FollowedResults", results)
 
     async def use(turns):
-        for name in ("a", "b"):
-            await send(turns, "POST", PODS, pod(name))
+        # In one turn, so that both are annotated after it.
+        await asyncio.gather(*(send(turns, "POST", PODS, pod(name)) for name in ("a", "b")))
         while len(caplog.records) < 2:
             await turns.call(lambda _: None)
 

@@ -204,6 +204,13 @@ def test_an_address_that_cannot_be_served_is_an_error_with_a_choice(host, port, 
     assert str(raised.value) == text
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_port_can_be_served_again_soon_after_a_server_on_it_has_ended(host):
+    with contextlib.closing(bound_socket(host, 0)) as listening:
+        assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)
+        assert listening.getsockname()[0] == host
+
+
 @pytest.mark.parametrize("content", [None, b"no certificate"])
 def test_files_that_cannot_be_used_for_tls_are_an_error_with_their_name(tmp_path, content):
     files = [tmp_path / name for name in ("server.crt", "server.key", "ca.crt")]

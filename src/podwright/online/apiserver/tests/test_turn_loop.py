@@ -127,6 +127,24 @@ def test_a_request_whose_client_has_left_before_its_turn_is_not_executed():
     asyncio.run(main())
 
 
+def test_the_requests_after_that_of_a_client_who_has_left_are_answered_in_the_same_turn():
+    async def main():
+        turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+        left, stays = (asyncio.create_task(turns.execute(request("GET", PODS))) for _ in "ab")
+        await asyncio.sleep(0)
+        left.cancel()
+        turned = asyncio.Event()
+        turns.listen(turned)
+        running = asyncio.create_task(turns.run())
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await turned.wait()
+        assert stays.done()
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
 def test_long_requests_take_turns(monkeypatch):
     monkeypatch.setattr(turn_loop, "LONG_REQUEST_NS", 0)
     cluster = cluster_of()

@@ -230,7 +230,7 @@ def _state(queue: ClassicQueue, now_ns: int) -> dict[str, Any]:
     return {
         "now": _seconds(now_ns),
         "active": [queued.key for queued in queue.pods_in(QueueName.ACTIVE)],
-        "backoff": sorted(backoff, key=lambda pair: (pair[1] is not None, pair[1] or 0, pair[0])),
+        "backoff": sorted(backoff, key=lambda pair: (pair[1] or 0, pair)),
         "unschedulable": sorted(
             [queued.key, _seconds(queued.timestamp_ns)]
             for queued in queue.pods_in(QueueName.UNSCHEDULABLE)

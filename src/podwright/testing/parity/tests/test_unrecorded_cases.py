@@ -66,6 +66,18 @@ def test_a_gate_that_the_recorder_did_not_pass_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "fields"),
+    [("A=x", []), ("B=y", []), ("A=x, B=y", ["error"]), ("C=z", ["error"])],
+)
+def test_one_of_several_malformed_values_of_gates_is_what_was_recorded(
+    value: str, fields: list[str]
+) -> None:
+    error = f'strconv.ParseBool: parsing "{value[-1]}": invalid syntax'
+    case = {"id": "x", "family": "config", "file": "", "gates": "A=x,B=y", "accepted": False}
+    assert differences(case | {"error": f"invalid value of {value}, err: {error}"}) == fields
+
+
+@pytest.mark.parametrize(
     "family", ["classic_node_tree", "classic_queue", "cycle", "dra_sequence", "queue"]
 )
 def test_an_unknown_operation_ends_the_case(family: str) -> None:
