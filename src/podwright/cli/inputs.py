@@ -70,6 +70,9 @@ def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:
             text = read_text(path)
             found += plugins_from(text, source=str(path), folder=str(path.parent.resolve()))
     collected.raise_all()
+    idle = [plugin.name for plugin in found if not plugin.extension_points()]
+    if idle:
+        print_message(f"warning: no extension point is implemented by {', '.join(idle)}")
     return found
 
 

@@ -261,8 +261,6 @@ class _Check:
         for where, status in statuses.items():
             if status.is_rejection and not any(status.reasons):
                 self._found("reasons", f"pod {pod.key}{where}: rejected without a reason")
-            elif not all(isinstance(reason, str) for reason in status.reasons):
-                self._found("reasons", f"pod {pod.key}{where}: a reason is not text")
 
     # ------------------------------------------------------------ two forms
 

@@ -231,6 +231,14 @@ def test_the_errors_of_all_plugin_files_come_together(tmp_path):
     assert found.name == "Beside"
 
 
+def test_a_plugin_without_an_extension_point_is_a_warning(tmp_path, capsys):
+    file = tmp_path / "idle.py"
+    file.write_text("import podwright as pw\nclass Idle(pw.Plugin):\n    name = 'Idle'\n")
+    (found,) = load_plugins([file])
+    assert found.name == "Idle"
+    assert capsys.readouterr().err == "warning: no extension point is implemented by Idle\n"
+
+
 MISSING = b"""
 apiVersion: v1
 kind: Pod

@@ -59,6 +59,16 @@ class Status(msgspec.Struct, frozen=True, gc=False):
     OK: ClassVar[Status]
     SKIPPED: ClassVar[Status]
 
+    def __post_init__(self) -> None:
+        # An error here is one of the plugin that makes the status.
+        if not isinstance(self.code, Code):
+            raise _wrong("the code of a Status must be a Code", self.code)
+        if not isinstance(self.reasons, tuple | list):
+            raise _wrong("the reasons of a Status must be a tuple", self.reasons)
+        for reason in self.reasons:
+            if not isinstance(reason, str):
+                raise _wrong("a reason of a Status must be text", reason)
+
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:
         """Reject, for `reasons`; removing pods may help."""
@@ -124,6 +134,10 @@ class Status(msgspec.Struct, frozen=True, gc=False):
                 known = _SUCCESS_OF[plugin] = Status(plugin=plugin)
             return known
         return Status(self.code, self.reasons, plugin)
+
+
+def _wrong(rule: str, value: object) -> TypeError:
+    return TypeError(f"{rule}, not something of type {type(value).__name__}")
 
 
 # Plugins mostly succeed; there are as many entries as plugins.

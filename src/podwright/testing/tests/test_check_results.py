@@ -187,11 +187,6 @@ class Zones(pw.Plugin):
             id="an empty reason",
         ),
         pytest.param(
-            plugin(filter=always(pw.Status.unschedulable("a", 5))), "reasons",  # type: ignore[arg-type]
-            [f"pod {PODS[0]}, node node-{index}: a reason is not text" for index in range(5)],
-            id="a reason that is a number",
-        ),
-        pytest.param(
             plugin(filter=always(5)), "answers",
             ['running "Mine" filter plugin: returned 5, not a Status (node node-0)'] * 5,
             id="a filter with a number",

@@ -5,6 +5,9 @@ Upstream: staging/src/k8s.io/kube-scheduler/framework/interface.go, Code and Sta
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, cast
+
 import pytest
 
 from podwright.scheduler.framework import Code, Status
@@ -46,3 +49,36 @@ def test_what_a_status_is(status: Status, number: int, label: str, counts_as: st
     assert named.by("P") is named
     assert named.by("Q").plugin == "Q"
     assert status.plugin == ""
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        pytest.param(
+            lambda: Status.error(cast("Any", KeyError("disk"))),
+            "a reason of a Status must be text, not something of type KeyError",
+            id="an exception as a reason",
+        ),
+        pytest.param(
+            lambda: Status.unschedulable("a", cast("Any", ["b"])),
+            "a reason of a Status must be text, not something of type list",
+            id="a list of reasons",
+        ),
+        pytest.param(
+            lambda: Status(Code.ERROR, cast("Any", "no")),
+            "the reasons of a Status must be a tuple, not something of type str",
+            id="one text as the reasons",
+        ),
+        pytest.param(
+            lambda: Status(cast("Any", "Unschedulable")),
+            "the code of a Status must be a Code, not something of type str",
+            id="the name of a code",
+        ),
+    ],
+)
+def test_a_plugin_cannot_make_a_status_that_is_none(
+    make: Callable[[], Status], expected: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        make()
+    assert str(caught.value) == expected
