@@ -456,6 +456,10 @@ def _extra(kind: inspect.Type) -> dict[str, Any]:
 
 
 def _zero(kind: inspect.Type) -> object:
+    if isinstance(kind, inspect.Metadata):
+        return _zero(kind.type)
+    if isinstance(kind, inspect.DictType):
+        return {}
     if isinstance(kind, inspect.StructType):
         return kind.cls(**{f.name: _zero(f.type) for f in kind.fields if f.required})
     return _ZEROS.get(type(kind))
@@ -589,6 +593,7 @@ _ZEROS: dict[type[inspect.Type], object] = {
     inspect.StrType: "",
     inspect.LiteralType: "",
     inspect.IntType: 0,
+    inspect.FloatType: 0.0,
     inspect.BoolType: False,
     inspect.VarTupleType: (),
 }

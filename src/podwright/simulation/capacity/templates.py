@@ -104,7 +104,8 @@ def templates_of(
 
 def is_template(obj: Object) -> bool:
     """Return whether the pods of an object can be counted."""
-    return obj.kind == "Pod" or (kind_of(obj) in EXPANDED_KINDS and kind_of(obj) not in _UNCOUNTED)
+    is_workload = kind_of(obj) in EXPANDED_KINDS and kind_of(obj) not in _UNCOUNTED
+    return isinstance(obj, Pod) or is_workload
 
 
 def _count_fields(obj: Object) -> tuple[str, ...]:

@@ -209,6 +209,24 @@ def test_a_required_field_that_is_absent_has_the_zero_value_of_go() -> None:
         assert len(errors) == len(document)
 
 
+class Lists(msgspec.Struct, frozen=True, kw_only=True):
+    names: tuple[str, ...] = ()
+    counts: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] = ()
+    shares: tuple[Annotated[float, msgspec.Meta(ge=0)], ...] = ()
+    maps: tuple[dict[str, str], ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("field", "zero"),
+    [("names", ""), ("counts", 0), ("shares", 0.0), ("maps", {}), ("parts", Part())],
+)
+def test_a_null_in_a_list_is_the_zero_value_of_go(field: str, zero: object) -> None:
+    errors: list[FieldError] = []
+    made = decode({field: [None]}, Lists, "", errors)
+    assert (getattr(made, field), errors) == ((zero,), [])
+
+
 @pytest.mark.parametrize(
     ("skew", "is_valid"),
     [(-(2**31), True), (2**31 - 1, True), (-(2**31) - 1, False), (2**31, False), (-63, True)],

@@ -10,6 +10,7 @@ Query parameters are a struct without unknown fields: a misspelled parameter is 
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -29,6 +30,7 @@ from podwright.online.apiserver.scheduling.running_scheduler import RunningSched
 from podwright.online.apiserver.scheduling.shadow_feed import ShadowFeed
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.latency import ApiLatency
+from podwright.online.apiserver.wire.sending import disconnected
 from podwright.online.client import SyncRequest, SyncStatus
 from podwright.scheduler.machine import CONTENT_TYPE, Family, MetricsSnapshot, Value, render_text
 from podwright.simulation.recording import LogError
@@ -40,6 +42,8 @@ Function = TypeVar("Function", bound=Callable[..., Awaitable[Any]])
 JSON: Final = "application/json"
 PREFIX: Final = "/podwright/v1"
 BODY_MAX: Final = 1 << 20
+_CLIENT_LEFT: Final = 499
+"""The status of a reply that nobody gets."""
 _DECLARED: Final = "declared_endpoints"
 
 
@@ -241,9 +245,26 @@ def _checked(endpoint: Endpoint) -> Handler:
         if int(request.headers.get("content-length", "0")) > longest:
             raise _too_long(longest)
         request.state.query = read_query(request, endpoint.query)
-        return await endpoint.handler(Request(request.scope, _at_most(longest, request.receive)))
+        bounded = Request(request.scope, _at_most(longest, request.receive))
+        if endpoint.changes_nothing or endpoint.method == "GET":
+            return await _unless_gone(endpoint.handler, bounded)
+        return await endpoint.handler(bounded)
 
     return serve
+
+
+async def _unless_gone(handler: Handler, request: Request) -> Response:
+    """Return the reply of a handler that only reads; cancel it when the client leaves."""
+    await request.body()
+    gone = asyncio.ensure_future(disconnected(request.receive))
+    working = asyncio.ensure_future(handler(request))
+    try:
+        await asyncio.wait((gone, working), return_when=asyncio.FIRST_COMPLETED)
+        return await working if working.done() else Response(status_code=_CLIENT_LEFT)
+    finally:
+        for task in (gone, working):
+            task.cancel()
+        await asyncio.gather(gone, working, return_exceptions=True)
 
 
 def _at_most(longest: int, receive: Receive) -> Receive:

@@ -42,10 +42,12 @@ JSON = ((b"content-type", b"application/json"),)
 def request_of(
     *parts: bytes, headers: Any = JSON, query: str = "", method: str = "POST", **scope: Any
 ) -> Request:
-    """Return a request whose body comes in parts."""
+    """Return a request whose body comes in parts, of a client that waits for the reply."""
     rest = list(parts or (b"",))
 
     async def receive() -> dict[str, Any]:
+        if not rest:
+            await asyncio.Event().wait()
         body = rest.pop(0)
         return {"type": "http.request", "body": body, "more_body": bool(rest)}
 
@@ -350,6 +352,50 @@ def test_a_body_has_at_most_the_bytes_of_its_endpoint(parts, length):
         asyncio.run(answer("PUT", "/whole", *parts, headers=headers))
     assert wrong.value.status == 413
     assert wrong.value.detail == "the body must have at most 9 bytes"
+
+
+@pytest.mark.parametrize(
+    ("method", "changes_nothing", "is_cancelled"),
+    [("GET", False, True), ("POST", True, True), ("POST", False, False)],
+    ids=["reads", "has a body and reads", "changes something"],
+)
+def test_only_a_request_that_reads_ends_with_its_client(method, changes_nothing, is_cancelled):
+    async def run() -> tuple[bool, int | None]:
+        begun, left, allowed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        ended: list[bool] = []
+
+        async def handle(request: Request) -> Response:
+            assert await request.body() == b"{}"
+            begun.set()
+            try:
+                await allowed.wait()
+            finally:
+                ended.append(allowed.is_set())
+            return Response("done")
+
+        (route,) = routes_of(
+            [Endpoint(method=method, path="/x", summary="", handler=handle,
+                      changes_nothing=changes_nothing)]
+        )  # fmt: skip
+        messages = [{"type": "http.request", "body": b"{}", "more_body": False}]
+
+        async def receive() -> dict[str, Any]:
+            if messages:
+                return messages.pop()
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        reply = asyncio.ensure_future(
+            route.endpoint(Request(request_of().scope | {"method": method}, receive))
+        )
+        await begun.wait()
+        left.set()
+        if not is_cancelled:
+            allowed.set()
+        response = await reply
+        return ended[0], response.status_code
+
+    assert asyncio.run(run()) == ((False, 499) if is_cancelled else (True, 200))
 
 
 def test_routes_have_the_methods_of_their_path():

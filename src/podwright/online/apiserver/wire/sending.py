@@ -130,7 +130,7 @@ class Connection:
         self._send = send
         self._abort = abort
         self._stall_seconds = stall_seconds
-        self.gone = asyncio.ensure_future(_disconnected(receive))
+        self.gone = asyncio.ensure_future(disconnected(receive))
         """Done when the client has left."""
 
     async def send(self, message: Message) -> bool:
@@ -160,7 +160,8 @@ class Connection:
         self.gone.cancel()
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
+    """Return when the client has left."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

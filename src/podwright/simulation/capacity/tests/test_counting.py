@@ -249,9 +249,11 @@ def test_those_of_higher_priority_take_the_room_after_a_loss():
         ({"ratio": (1, 2)}, "pods: ratio: has 2 numbers for 1 pod or workload"),
         ({"ratio": (0,)}, "pods: ratio[0]: 0 is not a positive number"),
         ({"pods": ()}, "pods: contains no Pod and no workload, whose pods are to be counted"),
+        ({"pods": (decode({"apiVersion": "a/b", "kind": "Pod", "metadata": {"name": "x"}}),)},
+         "pods: contains no Pod and no workload, whose pods are to be counted"),
         ({"pods": (workload("DaemonSet"),)}, "pods: [0].kind: a DaemonSet has no replicas"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_question_names_its_field(question, text):
     with pytest.raises(InputError) as error:
         pw.capacity(cluster(), pw.CapacityQuestion(**{"pods": (make_pod("x"),), **question}))
