@@ -386,7 +386,7 @@ def test_only_a_request_that_reads_ends_with_its_client(method, changes_nothing,
             return {"type": "http.disconnect"}
 
         reply = asyncio.ensure_future(
-            route.endpoint(Request(request_of().scope | {"method": method}, receive))
+            route.endpoint(Request(dict(request_of().scope, method=method), receive))
         )
         await begun.wait()
         left.set()
