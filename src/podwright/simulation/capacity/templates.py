@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.documents import problem, raise_errors
+from podwright.apimachinery.documents import problem, raise_errors, required
 from podwright.apimachinery.objects import (
     POD_GROUP_LABEL,
     FieldError,
@@ -75,8 +75,12 @@ def templates_of(
     found: list[Template] = []
     errors: list[FieldError] = []
     for index, obj in enumerate(objects):
+        spec = encode(obj).get("spec") or {}
         if is_template(obj):
-            replicas = encode(obj).get("spec", {}).get(_count_fields(obj)[0], 1)
+            if not isinstance(obj, Pod) and not spec.get("template"):
+                errors.append(required(f"[{index}].spec.template"))
+                continue
+            replicas = spec.get(_count_fields(obj)[0]) or 1
             found.append(Template(as_new(obj), max(1, replicas)))
         elif kind_of(obj) in EXPANDED_KINDS:
             message = f"a {obj.kind} has no replicas to count; give a Pod with its template"
@@ -117,8 +121,8 @@ def as_new(obj: Object) -> Object:
     """Return an object as a user would create it."""
     given = encode(obj)
     document = without_server_fields(given)
-    metadata = document["metadata"]
-    if obj.kind == "Pod" and (owners := given["metadata"].get("ownerReferences")):
+    metadata = document.get("metadata") or {}
+    if obj.kind == "Pod" and (owners := (given.get("metadata") or {}).get("ownerReferences")):
         # More of a pod are more replicas of its owner, which are spread by default.
         metadata = metadata | {"ownerReferences": owners}
     name = metadata.get("generateName", "pod").rstrip("-")
@@ -289,7 +293,7 @@ def pod_document(obj: Object) -> dict[str, Any]:
     """Return the pod of a template, as JSON."""
     document = encode(obj)
     template: Mapping[str, Any] = document if obj.kind == "Pod" else document["spec"]["template"]
-    metadata = {**template.get("metadata", {}), "name": obj.name, "namespace": obj.namespace}
+    metadata = {**(template.get("metadata") or {}), "name": obj.name, "namespace": obj.namespace}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 

@@ -143,6 +143,11 @@ def test_an_answer_with_progress_ends_with_the_reply(served, monkeypatch):
         ("capacity", {"pods": [POD], "maxLimit": -1}, "maxLimit"),
         ("capacity", {}, "pods"),
         ("capacity", {"pods": [POD, {"kind": "Pod"}]}, "pods[1].apiVersion"),
+        (
+            "capacity",
+            {"pods": [{name: POD[name] for name in ("apiVersion", "kind", "spec")}]},
+            "pods[0].metadata.name",
+        ),
         ("purchase", {"pods": [{"kind": "Pod"}]}, "pods[0].apiVersion"),
         ("purchase", {"types": [{"name": "a", "price": -1}]}, "types[0].price"),
         ("autoscaling", {"groups": [{"name": "a", "maxSize": 1}]}, "groups[0].template"),

@@ -11,14 +11,12 @@ import msgspec
 import pytest
 from starlette.exceptions import HTTPException
 
-from podwright.apimachinery.objects import InputError
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest
 from podwright.online.apiserver.cluster_client import RequestFailed
 from podwright.online.apiserver.control.application import _defect, _http_exception
 from podwright.online.apiserver.control.openapi import describe
 from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.control.runs import _Opened
-from podwright.online.apiserver.control.scheduling.planning import _decoded
 from podwright.online.apiserver.control.tables import (
     NODE_SHARES,
     SampleParameters,
@@ -127,21 +125,6 @@ def test_a_schema_without_a_description_is_as_it_was():
     before = msgspec.json.encode(schema)
     describe(schema)
     assert msgspec.json.encode(schema) == before
-
-
-def test_a_wrong_pod_of_a_request_has_its_place():
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "p"},
-        "spec": {"containers": [{"name": "a", "image": "x"}]},
-    }
-    assert [each.kind for each in _decoded([pod, pod])] == ["Pod", "Pod"]
-    with pytest.raises(InputError) as error:
-        _decoded([pod, {**pod, "spec": {"priority": "high"}}])
-    assert [each.path.startswith("pods[1].spec") for each in error.value.errors] == [True] * len(
-        error.value.errors
-    )
 
 
 def test_a_file_that_becomes_shorter_while_it_is_packed_is_an_error(tmp_path: Path):

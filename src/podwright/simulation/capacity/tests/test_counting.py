@@ -251,6 +251,7 @@ def test_those_of_higher_priority_take_the_room_after_a_loss():
         ({"pods": ()}, "pods: contains no Pod and no workload, whose pods are to be counted"),
         ({"pods": (decode({"apiVersion": "a/b", "kind": "Pod", "metadata": {"name": "x"}}),)},
          "pods: contains no Pod and no workload, whose pods are to be counted"),
+        ({"pods": (workload(template=None),)}, "pods: [0].spec.template: Required value"),
         ({"pods": (workload("DaemonSet"),)}, "pods: [0].kind: a DaemonSet has no replicas"),
     ],
 )  # fmt: skip

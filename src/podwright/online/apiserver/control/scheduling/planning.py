@@ -20,7 +20,6 @@ from podwright.apimachinery.objects import (
     read_duration,
     timestamp_text,
 )
-from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers import expand
 from podwright.online.apiserver.control.endpoints import ControlledCluster, Endpoint, declared
 from podwright.online.apiserver.control.scheduling.configuration import (
@@ -54,6 +53,7 @@ from podwright.simulation.capacity import (
     purchase_in,
     read_node_types,
 )
+from podwright.simulation.files import ObjectReader, Place
 
 SCALING_MAX_NS: Final = 7 * 24 * 3600 * 1_000_000_000
 """The longest time in which an autoscaler takes part."""
@@ -223,7 +223,7 @@ class _Planning:
 
         def answer(advance: Advance) -> Document:
             scope = {name: getattr(body, name) for name in CapacityScope.__struct_fields__}
-            question = CapacityQuestion(pods=tuple(_decoded(body.pods)), **scope)
+            question = CapacityQuestion(pods=tuple(_read(body.pods)), **scope)
             found = capacity_in(
                 present_scheduler(cluster, served), present_objects(served), question, advance
             )
@@ -258,7 +258,7 @@ class _Planning:
         cluster = self._turns.cluster
 
         def answer(advance: Advance) -> Document:
-            load = _decoded(body.pods)
+            load = _read(body.pods)
             scheduler, objects = present_scheduler(cluster, served), present_objects(served)
             added = expand(load).with_objects(load)
             scheduler.add(*added)
@@ -304,18 +304,22 @@ class _Planning:
         return await reply(self._readers, answer, has_progress=body.progress)
 
 
-def _decoded(pods: Iterable[Document]) -> list[Object]:
-    """Return the objects of manifests in the body of a request."""
-    found = []
-    for index, document in enumerate(pods):
-        try:
-            found.append(decode(document))
-        except InputError as error:
-            raise InputError(
-                msgspec.structs.replace(each, path=f"pods[{index}].{each.path}")
-                for each in error.errors
-            ) from error
-    return found
+def _read(pods: Iterable[Document]) -> list[Object]:
+    """Return the objects of manifests in the body of a request.
+
+    Raises
+    ------
+    InputError
+        With all errors.
+    """
+    reader = ObjectReader("strict")
+    found = [
+        reader.read(document, Place("the request"), path=f"pods[{index}]")
+        for index, document in enumerate(pods)
+    ]
+    if reader.errors:
+        raise InputError(reader.errors)
+    return [obj for obj in found if obj is not None]
 
 
 def _options_now(served: ServedScheduler) -> SchedulerOptions:
