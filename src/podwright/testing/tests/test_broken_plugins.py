@@ -11,6 +11,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import ObjectMeta, PodwrightError, ResourceClaim
+from podwright.scheduler.assembly import Registry
 from podwright.scheduler.columns.tests.storage_objects import claim, volume
 from podwright.scheduler.framework import (
     CallError,
@@ -21,7 +22,6 @@ from podwright.scheduler.framework import (
     ResourceClaimWrite,
     VolumeUpdate,
 )
-from podwright.scheduler.plugins.default_preemption import DefaultPreemption
 from podwright.testing import PluginCheckFailed, check_plugin, make_node, make_pod
 
 OK = pw.Status()
@@ -535,8 +535,9 @@ def test_bind_plugins_that_call_the_server_are_retried():
 
 def test_the_victims_of_a_preemption_end_and_the_pod_is_bound_in_their_place():
     ended = []
+    preemption: Any = Registry().class_of("DefaultPreemption")
 
-    class Preempting(DefaultPreemption):
+    class Preempting(preemption):  # type: ignore[misc]
         def pod_ended(self, pod):
             ended.append(f"{pod.key} {pod.spec.node_name}")
 
