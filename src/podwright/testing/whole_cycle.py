@@ -263,7 +263,7 @@ class _Driver:
         self._wake_ns: int | None = None
         self._failed: set[str] = set()
         self._event_count = 0
-        self._pod_count = 0
+        self._pod_count: int
         self._own_errors = re.compile(
             rf'running \w+ (?:plugin )?"{re.escape(plugin.name)}": .*', re.DOTALL
         )
