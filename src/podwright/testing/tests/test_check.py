@@ -137,6 +137,14 @@ class ScoresPods(pw.Plugin):
         return 100 if node.pods else 0
 
 
+class NormalizesPods(ScoresPods):
+    name = "NormalizesPods"
+    normalization = pw.Normalization.DEFAULT
+
+    def score(self, cycle, node):
+        return len(node.pods)
+
+
 class WrongEvents(pw.Plugin):
     name = "WrongEvents"
 
@@ -168,6 +176,11 @@ class Raises(Zone):
         (ReadsPods(), "reads", "after pod default/last is placed on node-12"),
         (CountsPods(), "reads", "cached rejected: node(s) with 2 pods, uncached rejected: node(s)"),
         (ScoresPods(), "reads", "cached 0, uncached 100"),
+        (
+            NormalizesPods(),
+            "reads",
+            "cached 66, uncached 100",
+        ),
         (WrongEvents(), "events", "NodeUpdateNodeAllocatable is not registered"),
         (Raises(), "answers", "RuntimeError: out of order (pod default/plain, node node-0)"),
     ],

@@ -487,7 +487,10 @@ def test_the_changes_are_those_of_pods_and_of_each_part_of_a_node():
     nodes = {each.name: each for each in cluster.nodes.objects if each is not None}
     assert "node-4" not in nodes
     assert not {"default/placed-1-0", "default/placed-5-0", "shop/placed-3-1"} & set(cluster.pods)
-    assert {"default/new-web", "default/new-db", "default/last"} <= set(cluster.pods)
+    new = [cluster.pods[f"default/{name}"].pod for name in ("new-web", "new-db", "last")]
+    assert [pod.metadata.labels["app"] for pod in new] == ["web", "db", "web"]
+    (ports,) = (port.host_port for each in new for port in each.spec.containers[0].ports)
+    assert ports == 8080
     assert (nodes["node-1"].metadata.labels["disk"], nodes["node-7"].metadata.labels[ZONE]) == (
         "ssd", "a",
     )  # fmt: skip
