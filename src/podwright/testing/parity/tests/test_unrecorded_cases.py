@@ -55,6 +55,19 @@ def test_required_affinity_of_placed_pods_weighs_1_unless_a_case_sets_it() -> No
     assert any(differences(case | {name: 0}) and not differences(case) for case in unset)
 
 
+@pytest.mark.parametrize("form", ["Nodes", "NodeNames"])
+def test_the_nodes_of_a_request_to_an_extender_have_no_order(form: str) -> None:
+    def lists(case: Case) -> list[list[Any]]:
+        bodies = [request["body"] for request in case["expect"]["requests"]]
+        given = [body.get(form) or [] for body in bodies]
+        return [each["items"] if isinstance(each, dict) else each for each in given]
+
+    case = next(case for case in recorded("extenders") if any(each[1:] for each in lists(case)))
+    for each in lists(case):
+        each.reverse()
+    assert differences(case) == []
+
+
 def test_a_gate_that_the_recorder_did_not_pass_is_left_out() -> None:
     given = (each for each in recorded("config") if each["gates"] == "NoSuchGate=true")
     (case,) = (each for each in given if each["accepted"])
