@@ -274,6 +274,13 @@ def test_the_first_finding(members: dict[str, Any], expected: str) -> None:
     assert finding.check in caught.value.report.checked
 
 
+def test_a_report_names_the_plugin_and_the_class_of_one_without_a_name():
+    assert check_plugin(plugin(name="Other", filter=always(OK))).plugin == "Other"
+    with pytest.raises(PluginCheckFailed) as caught:
+        check_plugin(plugin(name="", filter=always(OK)))
+    assert caught.value.report.plugin == "Mine"
+
+
 class Rejecting(pw.Plugin):
     """A constructor that refuses what it was made with."""
 
