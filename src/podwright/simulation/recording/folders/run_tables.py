@@ -226,6 +226,8 @@ class RunTables(Checkpointed):
     _sampled_ns: Saved[int | None]
     _shown_reasons: Saved[tuple[str, ...]]
     _is_changed: Saved[bool]
+    _ignored_count: Saved[int]
+    _first_ignored: Saved[str]
     _open: Saved[dict[tuple[NamespacedName, str], int]]
 
     def __init__(
@@ -246,7 +248,8 @@ class RunTables(Checkpointed):
         self._shown_reasons = ()
         self._is_changed = True
         self._failed: dict[NamespacedName, Failure] = {}
-        self._ignored_count, self._first_ignored = 0, ""
+        self._ignored_count = 0
+        self._first_ignored = ""
         # An attempt is open from its decision until the pod is bound or the attempt fails:
         # name and UID of the pod, and the index of the row.
         self._open = {}
