@@ -9,7 +9,7 @@ exercised: a filter that rejected no node was hardly checked.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -635,14 +635,16 @@ def _difference(one: _Answer, other: _Answer, first: str = "first", second: str 
     """Describe the first field in which two results differ."""
     if one.pre_filter != other.pre_filter:
         return f"PreFilter returned {first} {one.pre_filter!r}, {second} {other.pre_filter!r}"
-    pairs = ((one.filters, other.filters), (one.raw, other.raw), (one.scores, other.scores))
-    node, left, right = next(
-        (node, left.get(node), right.get(node))
-        for left, right in pairs
-        for node in {**left, **right}
-        if left.get(node) != right.get(node)
-    )
-    return f"node {node}: {first} {_shown(left)}, {second} {_shown(right)}"
+    for field in ("filters", "raw", "scores"):
+        left: Mapping[str, Any] = getattr(one, field)
+        right: Mapping[str, Any] = getattr(other, field)
+        for node in dict.fromkeys((*left, *right)):
+            if left.get(node) != right.get(node):
+                return (
+                    f"node {node}: {first} {_shown(left.get(node))}, "
+                    f"{second} {_shown(right.get(node))}"
+                )
+    return "the results differ"
 
 
 def _shown(value: object) -> str:

@@ -249,7 +249,7 @@ def _check_devices(
     cycle = Cycle(pod, cluster)
     outcome = run_pre_filters(profile, cycle)
     state: Any = cycle.state.get(_NAME)
-    if outcome.rejection is not None or not state.claims:
+    if outcome.rejection is not None or state is None or not state.claims:
         yield equal("dra", expect, None)
         return
     assert expect is not None, "the vector has no devices"
@@ -285,23 +285,21 @@ def _check_allocations(
     found: Explanation,
     unallocated: list[str],
 ) -> Check:
-    results = {name: plugin.allocate_on(cycle, name) for name in found.feasible}
-    allocations = {
-        name: [
+    allocations: dict[str, list[_Document]] = {}
+    extended: dict[str, _Document] = {}
+    for name in found.feasible:
+        result = plugin.allocate_on(cycle, name)
+        if result is None:
+            continue
+        allocations[name] = [
             {"claim": claim, "allocation": normalized(allocation)}
             for claim, allocation in zip(unallocated, result.results, strict=True)
         ]
-        for name, result in results.items()
-        if result is not None
-    }
-    extended = {
-        name: {
-            "requests": [normalized(r) for r in result.special.spec.devices.requests],
-            "mappings": [mapping_document(mapping) for mapping in result.mappings],
-        }
-        for name, result in results.items()
-        if result is not None and result.special is not None
-    }
+        if result.special is not None:
+            extended[name] = {
+                "requests": [normalized(r) for r in result.special.spec.devices.requests],
+                "mappings": [mapping_document(mapping) for mapping in result.mappings],
+            }
     yield equal("dra.allocations", expect.get("allocations", {}), allocations)
     yield equal("dra.extended", expect.get("extended", {}), extended)
 
@@ -358,7 +356,9 @@ class _Sequence:
         for document in objects:
             self.put(decode(document))
         ClusterHandle(self._cluster, NOW_NS).give_to(self._profile)
-        self._plugin: Any = _plugin_of(self._profile)
+        self._plugin = next(
+            plugin for plugin in self._profile.reserve if plugin.name == "DynamicResources"
+        )
 
     def put(self, obj: Object) -> None:
         """Add or replace an object."""
@@ -394,9 +394,10 @@ class _Sequence:
         if allowed is None:
             yield equal("deallocated", [], [claim.key for claim in freed])
         else:
+            names = [allowed] if isinstance(allowed, str) else allowed
             found = freed[0].key if freed else ""
-            yield Comparison("deallocated", allowed, found, found in allowed)
-            self._free(allowed[0])
+            yield Comparison("deallocated", allowed, found, found in names)
+            self._free(names[0])
         if expect["chosen"] is not None:
             yield from self._bind(pod, expect)
 
@@ -404,19 +405,25 @@ class _Sequence:
         """Compare the allocations and writes on the chosen node, and apply them."""
         cycle = Cycle(pod, self._cluster)
         run_pre_filters(self._profile, cycle)
-        state: Any = cycle.state[_NAME]
-        found = self._plugin.allocate_on(cycle, expect["chosen"])
-        results = () if found is None else found.results
-        allocations = [
-            {"claim": state.claims[index].key, "allocation": normalized(allocation)}
-            for index, allocation in zip(state.unallocated, results, strict=True)
-        ]
+        state: Any = cycle.state["DynamicResources"]
+        plugin: Any = self._plugin
+        allocations: list[_Document] = []
+        if state.claims:
+            found = plugin.allocate_on(cycle, expect["chosen"])
+            if found is not None:
+                allocations = [
+                    {"claim": state.claims[index].key, "allocation": normalized(allocation)}
+                    for index, allocation in zip(state.unallocated, found.results, strict=True)
+                ]
         yield equal("allocations", expect.get("allocations", []), allocations)
-        writes, _, error = bind_on(self._plugin, cycle, expect["chosen"])
-        yield equal("writes.error", "", error)
-        for claim in writes.claims.values():
-            self._objects[claim.kind, claim.key] = claim
-        yield equal("writes", expect.get("writes", []), writes.found)
+        written: list[_Document] = []
+        if state.claims:
+            writes, _, error = bind_on(self._plugin, cycle, expect["chosen"])
+            written = writes.found
+            yield equal("writes.error", "", error)
+            for claim in writes.claims.values():
+                self._objects[claim.kind, claim.key] = claim
+        yield equal("writes", expect.get("writes", []), written)
         self.put(with_node_name(pod, expect["chosen"]))
 
     def _free(self, key: str) -> None:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-from podwright.apimachinery.objects import Pod, decode_pod, format_quantity
+from podwright.apimachinery.objects import Pod, QuantityError, decode_pod, format_quantity
 from podwright.scheduler.assembly import Registry, build_profiles
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.scheduler.framework import (
@@ -116,8 +116,10 @@ class _FakeExtenders:
         body = json.loads(call.body)
         self.requests.append({"extender": call.extender, "verb": call.verb, "body": body})
         rule = self._behaviour[call.extender].get(call.verb, {})
-        if "delay_ms" in rule or rule.get("drop"):
-            return ExtenderReply(error=f'Post "{call.url}": no reply')
+        if "delay_ms" in rule:
+            return ExtenderReply(error=f'Post "{call.url}": timed out')
+        if rule.get("drop"):
+            return ExtenderReply(error=f'Post "{call.url}": connection closed')
         status = rule.get("status", 200)
         if "raw" in rule or "status" in rule:
             return ExtenderReply(status=status, body=rule.get("raw", "").encode())
@@ -158,7 +160,7 @@ def _prioritize(rule: dict[str, Any], _body: dict[str, Any]) -> list[dict[str, A
 
 def _as_sent(score: int) -> int:
     """Return a score as the extenders of the vectors sent it: by way of a double."""
-    return int(Decimal(repr(float(score))))
+    return score if abs(score) < 1 << 53 else int(Decimal(repr(float(score))))
 
 
 def _preempt(rule: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
@@ -208,7 +210,7 @@ def _comparable(request: dict[str, Any]) -> dict[str, Any]:
 def _without_empty(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
         if key in _AMOUNTS:
-            return {name: format_quantity(amount) for name, amount in value.items()}
+            return {name: _canonical(amount) for name, amount in value.items()}
         entries = {name: _without_empty(entry, name) for name, entry in value.items()}
         return {name: entry for name, entry in entries.items() if not _is_empty(entry)}
     if isinstance(value, list):
@@ -218,3 +220,10 @@ def _without_empty(value: Any, key: str = "") -> Any:
 
 def _is_empty(value: Any) -> bool:
     return value is None or value in ("", 0, {}, [])
+
+
+def _canonical(amount: Any) -> Any:
+    try:
+        return format_quantity(amount)
+    except QuantityError:
+        return amount

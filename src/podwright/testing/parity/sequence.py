@@ -69,6 +69,7 @@ def check_sequence(case: Case) -> Check:
             continue
         pod = decode_pod(step["pod"])
         expect = step["expect"]
+        cluster.put(pod)
         decision, winners = deciding.decide(pod, number)
         yield from only("", expect, {*STEP_FIELDS, "nominated_node", "acceptable", "victims"})
         yield from compare_step(expect, decision, winners)

@@ -174,10 +174,13 @@ class Server:
 
     def _reserved_for(self, claim: str) -> Document | None:
         for (kind, _), document in sorted(self._objects.items()):
-            if kind == "PersistentVolume":
-                reference = document["spec"].get("claimRef")
-                if reference and f"{reference['namespace']}/{reference['name']}" == claim:
-                    return document
+            reference = document.get("spec", {}).get("claimRef") if "Volume" in kind else None
+            if (
+                kind == "PersistentVolume"
+                and reference
+                and f"{reference['namespace']}/{reference['name']}" == claim
+            ):
+                return document
         return None
 
     def _bind_volume(self, claim: Document, volume: Document) -> None:
@@ -296,9 +299,10 @@ class Server:
         )
         status["conditions"] = conditions
         status["phase"] = "Running"
-        name: str = pod["metadata"]["name"]
-        number = name.removeprefix(name.rstrip("0123456789"))
-        second = int(number) if self._starts_by_name else self._binding_count
+        second = self._binding_count
+        if self._starts_by_name:
+            name: str = pod["metadata"]["name"]
+            second = int(name.removeprefix(name.rstrip("0123456789")))
         status["startTime"] = timestamp_text(_FIRST_START_NS + second * SECOND_NS)
         self._binding_count += 1
         self._write({**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status})
@@ -313,9 +317,14 @@ class Server:
                 status["nominatedNodeName"] = nominated_node
         if set_condition is not None:
             written = _condition(set_condition)
-            conditions = {each["type"]: each for each in status.get("conditions", [])}
-            conditions[written["type"]] = conditions.get(written["type"], {}) | written
-            status["conditions"] = list(conditions.values())
+            conditions = [dict(condition) for condition in status.get("conditions", [])]
+            for index, condition in enumerate(conditions):
+                if condition["type"] == written["type"]:
+                    conditions[index] = {**condition, **written}
+                    break
+            else:
+                conditions.append(written)
+            status["conditions"] = conditions
         self._write({**document, "status": status})
 
     def _write(self, document: Document) -> Object:
@@ -537,7 +546,7 @@ def _registering(hints: list[EventHint]) -> dict[str, Any]:
 def gates_of(case: Case) -> Gates:
     """Return the feature gates that a trace sets, the others as they are by default."""
     changed = case.get("gates") or {}
-    text = ",".join(f"{name}={is_on}" for name, is_on in changed.items())
+    text = ",".join(f"{name}={str(is_on).lower()}" for name, is_on in sorted(changed.items()))
     return parse_gates(text) if text else DEFAULT_GATES
 
 

@@ -84,7 +84,10 @@ def _preempt(
     yield from only("preemption", expect, _PREEMPTION)
     node_name = expect.get("nominated_node")
 
-    found = preempt(scheduler, pod, failed, pick=lambda _names: str(node_name))
+    def as_recorded(names: Any) -> str:
+        return str(node_name) if node_name in names else str(min(names))
+
+    found = preempt(scheduler, pod, failed, pick=as_recorded)
     yield equal("eligible", expect.get("eligible"), found.is_eligible)
     yield equal("acceptable", expect.get("acceptable", []), sorted(found.choice.node_names))
     yield equal("nominated_node", node_name or "", found.node)
@@ -227,7 +230,7 @@ def _state(queue: ClassicQueue, now_ns: int) -> dict[str, Any]:
     return {
         "now": _seconds(now_ns),
         "active": [queued.key for queued in queue.pods_in(QueueName.ACTIVE)],
-        "backoff": sorted(backoff, key=lambda pair: (pair[1] or 0, pair)),
+        "backoff": sorted(backoff, key=lambda pair: (pair[1] is not None, pair[1] or 0, pair[0])),
         "unschedulable": sorted(
             [queued.key, _seconds(queued.timestamp_ns)]
             for queued in queue.pods_in(QueueName.UNSCHEDULABLE)
