@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Message, Receive
@@ -246,9 +246,12 @@ def _checked(endpoint: Endpoint) -> Handler:
             raise _too_long(longest)
         request.state.query = read_query(request, endpoint.query)
         bounded = Request(request.scope, _at_most(longest, request.receive))
-        if endpoint.changes_nothing or endpoint.method == "GET":
-            return await _unless_gone(endpoint.handler, bounded)
-        return await endpoint.handler(bounded)
+        try:
+            if endpoint.changes_nothing or endpoint.method == "GET":
+                return await _unless_gone(endpoint.handler, bounded)
+            return await endpoint.handler(bounded)
+        except ClientDisconnect:  # before its body was there
+            return Response(status_code=_CLIENT_LEFT)
 
     return serve
 

@@ -398,6 +398,19 @@ def test_only_a_request_that_reads_ends_with_its_client(method, changes_nothing,
     assert asyncio.run(run()) == ((False, 499) if is_cancelled else (True, 200))
 
 
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/podwright/v1/size/{name}"), ("PUT", "/whole")]
+)
+def test_a_client_may_leave_before_its_body_is_there(method, path):
+    async def leave() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    (route,) = (each for each in routes_of(TABLE) if each.path == path)
+    scope = request_of(method=method, path_params={"name": "n"}).scope
+    response = asyncio.run(route.endpoint(Request(scope, leave)))
+    assert response.status_code == 499
+
+
 def test_routes_have_the_methods_of_their_path():
     assert [(each.path, sorted(each.methods or ())) for each in routes_of(TABLE)] == [
         ("/podwright/v1/size/{name}", ["GET", "HEAD"]),
