@@ -29,7 +29,9 @@ spec:
   selector: {matchExpressions: [{key: .status.up, operator: DoesNotExist}]}
   next: {statusTemplate: "up: true"}
 """
-WARNING = "ServiceMonitor (monitoring.coreos.com/v1) is not a known kind and is ignored"
+WARNING = (
+    "ServiceMonitor (monitoring.coreos.com/v1) is not a known kind, which only custom plugins read"
+)
 
 
 @pytest.mark.parametrize("command", ["schedule", "simulate"])

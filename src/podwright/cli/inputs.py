@@ -70,10 +70,17 @@ def load_plugins(paths: Iterable[Path]) -> list[type[Plugin]]:
             text = read_text(path)
             found += plugins_from(text, source=str(path), folder=str(path.parent.resolve()))
     collected.raise_all()
-    idle = [plugin.name for plugin in found if not plugin.extension_points()]
+    idle = [plugin.name for plugin in found if _is_idle(plugin)]
     if idle:
         print_message(f"warning: no extension point is implemented by {', '.join(idle)}")
     return found
+
+
+def _is_idle(plugin: type[Plugin]) -> bool:
+    try:
+        return not plugin.extension_points()
+    except Exception:  # noqa: BLE001 - it is an error of the class when the plugin is made
+        return False
 
 
 if TYPE_CHECKING:

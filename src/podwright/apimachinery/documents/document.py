@@ -458,8 +458,6 @@ def _extra(kind: inspect.Type) -> dict[str, Any]:
 def _zero(kind: inspect.Type) -> object:
     if isinstance(kind, inspect.Metadata):
         return _zero(kind.type)
-    if isinstance(kind, inspect.DictType):
-        return {}
     if isinstance(kind, inspect.StructType):
         return kind.cls(**{f.name: _zero(f.type) for f in kind.fields if f.required})
     return _ZEROS.get(type(kind))
