@@ -281,19 +281,19 @@ class Fixes:
             for step in _SKEW_STEPS
             for index, constraint in hard
         ]
-        domains: list[Plan] = [
+        honored: list[Plan] = [
             (pod_edits.honor_taints(index),)
             for index, constraint in hard
             if constraint.node_taints_policy != "Honor"
         ]
-        domains += [
+        domains = [
             (pod_edits.drop_min_domains(index),)
             for index, constraint in hard
             if (constraint.min_domains or 1) > 1
         ]
         # The steps of the skew leave room for the plans after them, within the limit per node.
-        room = _MOST_PLANS_PER_NODE - len(domains) - len(softly)
-        return [*domains, *skews[:room], *softly]
+        room = _MOST_PLANS_PER_NODE - len(honored) - len(domains) - len(softly)
+        return [*honored, *domains, *skews[:room], *softly]
 
     def _domain_values(self, keys: Sequence[str]) -> dict[str, str]:
         """Return a value of each topology key that another node has."""
