@@ -400,7 +400,8 @@ class Setup(Options):
     )
     validate: Literal["strict", "warn", "ignore"] = option(
         "What to do about unknown fields and invalid values in manifests: reject, report or ignore "
-        "them. Objects that come from an API server are not validated.",
+        "them. Objects that come from an API server are not validated; a simulated API server "
+        "rejects invalid values in any case.",
         default="strict",
     )
     openb_gpus: Literal["milli", "count"] | None = option(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME, PodwrightError
+from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME, Pod, PodwrightError, api_group
 from podwright.cli.clusters.options import SchedulerCommandOptions
 from podwright.cli.clusters.remote_work import (
     FailureLines,
@@ -44,7 +44,14 @@ from podwright.online.live import (
     Writes,
     health_checks,
 )
-from podwright.online.sync import Scope, Source, SourceChange, scheduler_kinds
+from podwright.online.sync import (
+    Scope,
+    Source,
+    SourceChange,
+    SourceKind,
+    scheduler_kinds,
+    served_kinds,
+)
 from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
@@ -53,8 +60,10 @@ from podwright.scheduler.machine import (
     Bind,
     DeletePod,
     Event,
+    Failure,
     Machine,
     SchedulerOptions,
+    custom_resources,
     render_text,
     resource_snapshot,
 )
@@ -89,6 +98,7 @@ def run_scheduler(options: SchedulerCommandOptions) -> None:
     recorder = None if options.out is None else _recorder(scheduler, options.out, options)
     machine = machine_of(scheduler) if recorder is None else recorder.machine
     handle = machine.handle if recorder is None else recorder.handle
+    machine.watch_failures(_report_failure, _report_ignored)
     configuration = inputs.configuration or KubeSchedulerConfiguration()
     call_extender = extender_caller(inputs.configuration, inputs.source)
 
@@ -140,6 +150,7 @@ def run_scheduler(options: SchedulerCommandOptions) -> None:
                 executor,
                 call_extender,
                 is_delayed=configuration.delay_cache_until_active,
+                custom=await _custom_kinds(connection, machine),
             )
             if options.metrics_port is not None:
                 health = HealthServer(
@@ -175,6 +186,36 @@ async def _schedule(
     if served:
         print_message(f"serving metrics at {served}")
     await live.run(election, lambda leads: counts.lead(leads=leads))
+
+
+async def _custom_kinds(connection: ReadConnection, machine: Machine) -> Sequence[SourceKind]:
+    """Return the kinds of the custom resources that plugins register; warn of those not served."""
+    found: list[SourceKind] = []
+    names = custom_resources(machine.profiles.values())
+    served = await served_kinds(connection) if names else ()
+    kinds = {f"{kind.kind}.{api_group(kind.api_version)}": kind for kind in served}
+    for name in names:
+        if name in kinds:
+            found.append(kinds[name])
+        else:
+            print_message(
+                f"warning: plugins register {name}, which the cluster does not serve: they find no"
+                " such objects until this process is started again"
+            )
+    return found
+
+
+def _report_failure(pod: Pod, failure: Failure, _now_ns: int) -> None:
+    """Print an attempt that failed by an error, such as that of a plugin.
+
+    Upstream: pkg/scheduler/schedule_one.go, handleSchedulingFailure
+    """
+    if not failure.is_rejected:
+        print_message(f"pod/{pod.key} failed, and is tried again later: {failure.message}")
+
+
+def _report_ignored(text: str) -> None:
+    print_message(f"{text}, which has no effect")
 
 
 def _recorder(
@@ -284,6 +325,8 @@ class LiveScheduler:
         Calls an extender, in a thread.
     is_delayed : bool
         Whether a replica lists the objects only when it is the leader, `delayCacheUntilActive`.
+    custom : sequence of SourceKind
+        The custom resources that its plugins read.
     """
 
     def __init__(
@@ -295,10 +338,11 @@ class LiveScheduler:
         call_extender: CallExtender | None,
         *,
         is_delayed: bool,
+        custom: Sequence[SourceKind] = (),
     ) -> None:
         profiles = machine.profiles.values()
         plugins = {plugin.name for profile in profiles for plugin in profile.permit}
-        scope = Scope(kinds=scheduler_kinds(plugins))
+        scope = Scope(kinds=scheduler_kinds(plugins, custom))
         self._machine = machine
         self._source = Source(connection, scope, on_failure=FailureLines(), window_ns=_WINDOW_NS)
         self._is_delayed = is_delayed

@@ -16,6 +16,7 @@ from podwright.cli.decisions.options import (
     ScheduleOptions,
 )
 from podwright.cli.options import (
+    DECISIONS,
     RULES,
     Options,
     Setup,
@@ -163,14 +164,11 @@ _OF_SCENARIOS = {
     **{name: f"--{name.replace('_', '-')}" for name in _CHANGING},
     **{
         name: f"--{name.replace('_', '-')}"
-        for name in (
-            "config", "seed", "feature_gates", "tie_rule", "preemption_offset", "openb_gpus",
-            "hpa", "reschedule", "reasons",
-        )
+        for name in ("config", *DECISIONS, "openb_gpus", "hpa", "reschedule", "reasons")
     },
     "from_files": "--from",
     "to_files": "--to",
-}  # fmt: skip
+}
 """The options that have no effect on recorded runs."""
 
 

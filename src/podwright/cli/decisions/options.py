@@ -151,10 +151,7 @@ class DiffOptions(Judged):
     to_feature_gates: str | None = option(
         "The feature gates of the second side.", "GATES", default=None
     )
-    setup: Setup = Setup.group(
-        "config", "plugins", "seed", "feature_gates", "tie_rule", "preemption_offset",
-        "openb_gpus", "hpa",
-    )  # fmt: skip
+    setup: Setup = Setup.group("config", "plugins", *DECISIONS, "openb_gpus", "hpa")
     reschedule: bool = option(
         "Schedule the pods on nodes again too, except pods of daemon sets, mirror pods and "
         "terminating pods.",

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,7 +63,6 @@ from podwright.simulation.files import (
     disabled_fields,
     load_bytes,
     load_scheduler_log,
-    numbered_lines,
 )
 from podwright.simulation.recording import (
     InputFile,
@@ -89,7 +87,6 @@ from podwright.simulation.world import (
     check_seed,
     duration_ns,
     event_file,
-    first_recorded_ns,
     fit_timing,
     has_openb_times,
     load_timing,
@@ -218,7 +215,6 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
             stdin = sys.stdin.buffer if "-" in options.files else None
             contents = read_named(options.files, stdin=stdin, report=print_message)
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
-            _reject_records(contents)
             try:
                 loaded = load_bytes(
                     contents, validate=setup.validate, watch=watch, cache=document_cache()
@@ -353,18 +349,6 @@ def _require_openb_pods(loaded: LoadedObjects, files: Sequence[str]) -> None:
     where = f"; there are none in {', '.join(files)}" if files else ""
     message = f"has no effect without pods of the openb trace that have times{where}"
     raise InputError([FieldError(source="options", path="--ending", message=message)])
-
-
-def _reject_records(contents: Sequence[tuple[str, bytes]]) -> None:
-    """Reject records of changes among the object files."""
-    message = "is a record of changes; pass it with --events"
-    records = [
-        FieldError(source=name, path="", message=message)
-        for name, data in contents
-        if first_recorded_ns(partial(numbered_lines, data, source=name)) is not None
-    ]
-    if records:
-        raise InputError(records)
 
 
 _ENDINGS: Final[dict[str, Ending]] = {

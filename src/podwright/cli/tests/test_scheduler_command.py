@@ -24,7 +24,7 @@ from podwright.online.live.tests.test_lease_model import VirtualLoop
 from podwright.online.sync.tests.served_cluster import ServedCluster, node, pod
 from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.config import read_configuration
-from podwright.scheduler.machine import Bind, DeletePod, SchedulerOptions
+from podwright.scheduler.machine import Bind, DeletePod, Failure, SchedulerOptions
 from podwright.simulation.recording import DecisionLog, LogError, RotatingRecorder
 from podwright.testing import make_node, make_pod
 
@@ -108,6 +108,70 @@ def test_decisions_continue_in_other_runs_and_the_last_ones_are_kept(cluster):
         for _ in range(2):
             assert command_until(lambda: node_of(cluster, "web"), line)[2] == 0
     assert [each.name for each in sorted(Path("runs").iterdir())] == ["000002"]
+
+
+WARM = """
+import podwright as pw
+
+class WarmNodes(pw.Plugin):
+    name = "WarmNodes"
+
+    def filter(self, cycle, node):
+        metric = self.handle.find("NodeMetric.example.com", node.name)
+        if metric is None or metric.raw["status"]["celsius"] > 30:
+            return pw.Status.unschedulable("node(s) whose temperature is unknown or high")
+        return pw.Status()
+
+    def post_bind(self, cycle, node_name):
+        raise ValueError("no thermometer")
+
+    def events_to_register(self):
+        changed = pw.ActionType.ADD | pw.ActionType.UPDATE
+        return [pw.EventHint(f"{kind}.example.com", changed) for kind in ("NodeMetric", "Other")]
+"""
+
+
+def test_the_custom_resources_that_plugins_register_are_followed(cluster):
+    Path("warm.py").write_text(WARM, encoding="utf-8")
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
+    }  # fmt: skip
+    names = {"plural": "nodemetrics", "kind": "NodeMetric"}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "nodemetrics.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Cluster", "names": names, "versions": [version],
+        },
+    }  # fmt: skip
+    cluster.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    metrics = "/apis/example.com/v1/nodemetrics"
+    metric = {"apiVersion": "example.com/v1", "kind": "NodeMetric", "metadata": {"name": "n1"}}
+    hot = metric | {"status": {"celsius": 40}}
+    made = cluster.send("POST", metrics, hot)
+    assert made["kind"] == "NodeMetric", made
+
+    def is_bound():
+        status = cluster.send("GET", "/api/v1/namespaces/default/pods/web")["status"]
+        if any("temperature" in each.get("message", "") for each in status.get("conditions", ())):
+            cool = cluster.send("GET", f"{metrics}/n1") | {"status": {"celsius": 20}}
+            cluster.send("PUT", f"{metrics}/n1", cool)
+        return node_of(cluster, "web")
+
+    with served(cluster) as address:
+        line = f"scheduler --server {address} --no-leader-elect --plugin warm.py"
+        _, errors, status = command_until(is_bound, line)
+    assert status == 0
+    assert errors.splitlines() == [
+        "warning: plugins register Other.example.com, which the cluster does not serve: they find"
+        " no such objects until this process is started again",
+        *STARTED.splitlines(),
+        'running PostBind plugin "WarmNodes": ValueError: no thermometer (pod default/web, node n1)'
+        ", which has no effect",
+        STOPPED.strip(),
+    ]
 
 
 def test_metrics_and_checks_of_health_are_served(cluster):
@@ -196,6 +260,19 @@ def test_a_dry_run_prints_bindings_and_preemptions(capsys):
     scheduler_run._report(Bind(call=1, pod="a/b", uid="u", node="n1"))
     scheduler_run._report(DeletePod(call=2, pod="a/c", uid="u"))
     assert capsys.readouterr().out == "bind     a/b  n1\npreempt  a/c\n"
+
+
+@pytest.mark.parametrize(
+    ("is_rejected", "text"),
+    [
+        (True, ""),
+        (False, "pod/default/p failed, and is tried again later: ValueError: no thermometer\n"),
+    ],
+)
+def test_attempts_that_fail_by_an_error_are_reported(is_rejected, text, capsys):
+    failure = Failure(message="ValueError: no thermometer", is_rejected=is_rejected)
+    scheduler_run._report_failure(make_pod("p"), failure, 0)
+    assert capsys.readouterr().err == text
 
 
 def test_a_failed_request_is_repeated_and_reported(capsys):

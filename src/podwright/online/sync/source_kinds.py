@@ -6,7 +6,7 @@ staging/src/k8s.io/client-go/discovery/discovery_client.go, `ServerPreferredReso
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -216,17 +216,24 @@ def _with_groups(*kinds: SourceKind) -> Mapping[str, SourceKind]:
     return {kind.resource: kind for kind in kinds} | groups | {"pods": _source_kind("pods")}
 
 
-def scheduler_kinds(plugins: Collection[str]) -> Sequence[SourceKind]:
+def scheduler_kinds(
+    plugins: Collection[str], custom: Iterable[SourceKind] = ()
+) -> Sequence[SourceKind]:
     """Return the kinds that a scheduler follows, in the order in which they are listed.
 
     Parameters
     ----------
     plugins : collection of str
         The names of its plugins. Those that schedule groups require PodGroups.
+    custom : iterable of SourceKind
+        The custom resources that its plugins read.
     """
     *others, pods = source_kinds(has_workloads=True)
     groups = [kind for plugin, kind in _GROUPS.items() if plugin in plugins]
-    return (*others, _source_kind("volumeattachments"), *groups, pods)
+    kinds = (*others, _source_kind("volumeattachments"), *groups, pods)
+    known = {(kind.api_version, kind.kind) for kind in kinds}
+    added = [kind for kind in custom if (kind.api_version, kind.kind) not in known]
+    return (*kinds[:-1], *added, pods)
 
 
 def _chosen(kinds: Mapping[str, SourceKind], names: Sequence[str]) -> Sequence[SourceKind]:

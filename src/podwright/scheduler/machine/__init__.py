@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     )
     from podwright.scheduler.machine.profiles import (
         RunningProfile as RunningProfile,
+        custom_resources as custom_resources,
         hint_table as hint_table,
         sort_order as sort_order,
     )

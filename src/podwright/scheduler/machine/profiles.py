@@ -6,6 +6,7 @@ the plugins that PreFilter skipped, so it is computed once per distinct set of s
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from podwright.apimachinery.documents import did_you_mean
@@ -191,6 +192,19 @@ def hint_table(profile: Profile, *, has_extenders: bool = False) -> HintTable:
     return queueing.HintTable.from_plugins(registrations)
 
 
+def custom_resources(profiles: Iterable[Profile]) -> Sequence[str]:
+    """Return the custom resources whose events plugins register, by kind and group.
+
+    Upstream: pkg/scheduler/eventhandlers.go, addAllEventHandlers
+    """
+    registered = frozenset[str]().union(*(hint_table(each).resources for each in profiles))
+    return sorted(filter(_is_custom, registered))
+
+
+def _is_custom(resource: str) -> bool:
+    return "." in resource and "/" not in resource
+
+
 def _registered(plugin: Plugin) -> tuple[EventHint, ...] | None:
     """Return what a plugin registers; None: every event.
 
@@ -209,8 +223,7 @@ def _registered(plugin: Plugin) -> tuple[EventHint, ...] | None:
         return None
     if isinstance(answer, tuple | list) and all(isinstance(hint, EventHint) for hint in answer):
         for hint in answer:
-            is_custom = "." in hint.resource and "/" not in hint.resource
-            if hint.resource not in _RESOURCES and not is_custom:
+            if hint.resource not in _RESOURCES and not _is_custom(hint.resource):
                 near = did_you_mean(hint.resource, _RESOURCES)
                 text = f"registers an unknown resource, {described(hint.resource)}{near}"
                 raise InputError([_wrong_registration(plugin, text)])

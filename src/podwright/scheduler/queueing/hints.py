@@ -12,6 +12,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from podwright.apimachinery.objects import Pod
@@ -87,6 +88,12 @@ class HintTable:
         added before they are ready, and keeps it although the cause is fixed.
         """
         return cls({plugin: _complete(hints) for plugin, hints in registrations.items()})
+
+    @property
+    def resources(self) -> frozenset[str]:
+        """The resources of the registered events."""
+        hints = chain.from_iterable(self._registrations.values())
+        return frozenset(hint.resource for hint in hints)
 
     def labels_of(self, plugin: str) -> tuple[str, ...]:
         """Return the labels of the events that a plugin registered."""

@@ -478,9 +478,9 @@ def read_manifest(
                 notes += [f"{place}: {difference}" for difference in differences]
             configurations.append(SourcedDocument(str(place), readable))
             continue
-        if is_change(document):
+        if recorded := _recorded(document):
             hint = "`podwright convert` writes the cluster at its end"
-            message = f"a recording of kwokctl, with changes of its objects; {hint}"
+            message = f"{recorded}; {hint}"
             reader.errors.append(FieldError(source=str(place), message=message))
             is_complete = False
             break
@@ -501,6 +501,17 @@ def read_manifest(
         tuple(reader.errors),
         is_complete and not unreadable,
     )
+
+
+def _recorded(document: Document) -> str:
+    """Return what a file of changes is, of which this is one; "" for other documents."""
+    if is_change(document):
+        return "a recording of kwokctl, with changes of its objects"
+    is_typed = "apiVersion" in document or "kind" in document
+    is_line = "event" in document or isinstance(document.get("time"), str)
+    if is_line and not is_typed:
+        return "a record of changes, which `podwright simulate --events` plays"
+    return ""
 
 
 def _other_purpose(document: Document) -> str:

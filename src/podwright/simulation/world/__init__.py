@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         Condition as Condition,
         identity_of as identity_of,
     )
-    from podwright.simulation.world.inputs.event_lines import first_recorded_ns as first_recorded_ns
     from podwright.simulation.world.inputs.input_review import (
         IgnoredKind as IgnoredKind,
         InputReview as InputReview,

@@ -5,6 +5,7 @@ from podwright.online.client import ABSENT
 from podwright.online.sync.operations import Delete, write_of
 from podwright.online.sync.source import Scope
 from podwright.online.sync.source_kinds import (
+    SourceKind,
     imported_kinds,
     recorded_kinds,
     scheduler_kinds,
@@ -58,6 +59,16 @@ def test_a_scheduler_follows_the_groups_of_its_plugins():
     assert (group.api_version, group.resource) == ("scheduling.k8s.io/v1alpha2", "podgroups")
     assert group.is_required
     assert pods.resource == "pods"
+
+
+def test_a_scheduler_follows_each_custom_resource_once_before_the_pods():
+    metrics = SourceKind(
+        "example.com/v1", "NodeMetric", "nodemetrics", is_namespaced=False, is_required=False
+    )
+    *_, group = scheduler_kinds(["GangScheduling"])[:-1]
+    kinds = scheduler_kinds(["GangScheduling"], [group, metrics])
+    assert [kind.resource for kind in kinds[-3:]] == ["podgroups", "nodemetrics", "pods"]
+    assert kinds.count(group) == 1
 
 
 def test_groups_are_named_with_the_group_of_their_plugin():

@@ -7,6 +7,7 @@ import pytest
 from podwright.apimachinery.objects import InputError, Node, Pod, with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.cluster.store import FreshChange
+from podwright.simulation.files.manifests import load_bytes
 from podwright.simulation.files.object_reader import ObjectReader
 from podwright.simulation.files.record import (
     Record,
@@ -443,3 +444,23 @@ def test_a_reader_of_lines_is_given_or_its_own():
         each.take(1, written)
         assert (each.steps_back, each.largest_step_back_ns) == (0, 0)
     assert given.errors is reader.errors
+
+
+@pytest.mark.parametrize(
+    ("line", "is_record"),
+    [
+        ({"time": "2026-05-01T00:00:00Z", "event": "Add", "resource": {}}, True),
+        ({"event": "Delete", "resource": {}}, True),
+        ({"time": "2026-05-01T00:00:00Z"}, True),
+        ({"time": 1}, False),
+        ({"time": "2026-05-01T00:00:00Z", "kind": "Pod"}, False),
+        ({"event": "Add", "apiVersion": "v1"}, False),
+    ],
+)
+def test_a_record_among_objects_is_one_error(line, is_record):
+    text = json.dumps(line).encode() + b"\n"
+    with pytest.raises(InputError) as caught:
+        load_bytes([("r.jsonl", text * 2)])
+    messages = [str(one) for one in caught.value.errors]
+    assert any("a record of changes" in each for each in messages) is is_record
+    assert (len(messages) == 1) is is_record
