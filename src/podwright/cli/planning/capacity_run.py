@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import msgspec
 import typer
 
-from podwright.apimachinery.objects import InputError
-from podwright.cli.console import write
+from podwright.apimachinery.documents import first_names
+from podwright.apimachinery.objects import InputError, Object
+from podwright.cli.console import print_message, write
 from podwright.cli.options import reject_idle
 from podwright.cli.planning.options import CapacityOptions
 from podwright.cli.planning.plan_inputs import planned_cluster, planned_pods, show_plan
 from podwright.cluster.controllers import expand
+from podwright.cluster.store import kind_of
 from podwright.simulation.capacity import (
     LOSSES,
     CapacityQuestion,
@@ -55,6 +58,7 @@ def run_capacity(options: CapacityOptions) -> bool:
         loss=tuple(map(_loss_of, options.loss)),
     )
     of = planned_cluster(files, options.cluster, setup)
+    _warn_of_quotas(of.objects, question)
     with of.asking("scheduling", _OPTION_OF, pods):
         answer = capacity(
             of.objects,
@@ -82,6 +86,20 @@ _OPTION_OF = {
     "excludeNodes": "--exclude-nodes",
     "poolLabel": "--pool-label",
 }
+
+
+def _warn_of_quotas(objects: Sequence[Object], question: CapacityQuestion) -> None:
+    """Warn of the quotas of the namespaces in which pods are counted."""
+    namespaces = {pod.namespace for pod in question.pods}
+    quotas = [
+        quota.key
+        for quota in objects
+        if kind_of(quota) == ("", "ResourceQuota")
+        and (question.headroom or quota.namespace in namespaces)
+    ]
+    if quotas:
+        names = first_names(quotas)
+        print_message(f"warning: quotas do not limit how many pods fit, only nodes do: {names}")
 
 
 def _pods_and_files(options: CapacityOptions) -> tuple[str, tuple[str, ...]]:
