@@ -83,7 +83,7 @@ SENTENCES = [
         f" then after {seconds(2 * container_statuses.INITIAL_NS)} s,"
         f" up to {minutes(container_statuses.MAX_NS)}",
     ),
-    ("howto/run-a-cluster", f"from {cards() + 1} nodes on cells"),
+    ("howto/run-a-cluster", f"from {cards() + 1} nodes on they are cells"),
     ("reference/page", f"from {cards() + 1} nodes on cells"),
     ("howto/run-a-cluster", f"After {seconds(GRACE_NS)} seconds the node lifecycle controller"),
     (
@@ -93,8 +93,8 @@ SENTENCES = [
     ),
     (
         "howto/run-a-cluster",
-        f"the last {served_scheduler.LOG_EVENTS:,} events, or"
-        f" {served_scheduler.LOG_BYTES // MEBIBYTE} MiB of them",
+        f"the last {served_scheduler.LOG_EVENTS:,} events, or the last"
+        f" {served_scheduler.LOG_BYTES // MEBIBYTE} MiB",
     ),
     (
         "howto/run-a-cluster",
@@ -107,8 +107,8 @@ SENTENCES = [
     ("howto/follow-a-real-cluster", f"up to {DIFFERENCES_MAX:,} differences"),
     (
         "howto/run-a-cluster",
-        f"if {sqlite_store.FREE_PAGES_MAX * 4096 // MEBIBYTE} MiB and a quarter of the file are"
-        " free",
+        f"at least {sqlite_store.FREE_PAGES_MAX * 4096 // MEBIBYTE} MiB and a quarter of the file"
+        " are free",
     ),
     (
         "howto/schedule-a-real-cluster",
