@@ -71,7 +71,7 @@ def _new_last(document: Document, patch: Any) -> Any:
     made = dict(patch)
     for name, value in patch.items():
         present, key = document.get(name), MERGE_KEYS.get(name, "")
-        if isinstance(value, dict) and isinstance(present, dict):
+        if isinstance(present, dict):
             made[name] = _new_last(present, value)
         elif isinstance(value, list) and value and key and _are_entries(value, key):
             names = dict.fromkeys(each[key] for each in present or ())

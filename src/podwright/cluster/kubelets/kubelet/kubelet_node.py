@@ -250,7 +250,7 @@ class NodeLeases:
         """
         capacity, allocatable = node.status.capacity, node.status.allocatable
         own = self._advertised.get(node.uid, frozenset())
-        if missing := capacity.keys() - allocatable.keys():
+        if missing := capacity.keys() - allocatable:
             own |= frozenset(filter(is_extended_resource, missing))
             self._advertised[node.uid] = own
         return {

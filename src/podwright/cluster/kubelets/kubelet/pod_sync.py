@@ -89,7 +89,7 @@ class PodSync:
         self._programs = ContainerPrograms(context, seed=seed)
         self._files = self._programs.files
 
-    def run(self, *, is_restored: bool = False) -> None:
+    def run(self, *, is_restored: bool) -> None:
         """Advance the pod until nothing more happens at this time.
 
         Parameters

@@ -245,7 +245,7 @@ class _Reader:
             path = f"{path}.jq"
             key, operator = expression.jq.key, expression.jq.operator
             values = expression.jq.values
-        found = self._query(key or "", f"{path}.key")
+        found = self._query(key, f"{path}.key")
         chosen = next((known for known in _OPERATORS if known == operator), None)
         if chosen is None:
             self._errors.append(not_supported(f"{path}.operator", operator or "", _OPERATORS))
@@ -257,7 +257,7 @@ class _Reader:
             return None
         return Requirement(found, chosen, values)
 
-    def _query(self, text: str, path: str) -> Query | None:
+    def _query(self, text: str | None, path: str) -> Query | None:
         if not text:
             self._errors.append(required(path))
             return None
@@ -283,7 +283,7 @@ class _Reader:
             return None if expression is None else query_for(expression)
         if source.jq is not None:
             return self._query(source.jq.expression, f"{path}.jq.expression")
-        return self._query(source.expression_from or "", f"{path}.expressionFrom")
+        return self._query(source.expression_from, f"{path}.expressionFrom")
 
     def _delay(self, delay: DelayDocument | None) -> Delay:
         if delay is None:

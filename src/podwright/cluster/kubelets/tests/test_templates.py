@@ -204,6 +204,9 @@ def test_yaml_within_a_template_preserves_any_value():
         ),
         pytest.param("{{ $x = 1 }}", "undefined variable", id="assigned before its declaration"),
         pytest.param("{{ $x, $y := .a }}", "only a range declares two", id="two variables"),
+        pytest.param(
+            "{{ range $x, $y, $z := .a }}{{ end }}", "undefined variable", id="three variables"
+        ),
         *(
             pytest.param(f"{{{{ {to} 1 }}}}", "unexpected|undefined variable", id=f"to {to}")
             for to in ('"a" :=', "7 =", ".a :=", "len =", '$x, "a" :=', "$x $y =")

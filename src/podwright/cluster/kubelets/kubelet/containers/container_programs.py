@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from itertools import count
 from typing import Final
 
 import msgspec
@@ -227,7 +228,7 @@ class ContainerPrograms:
         variables = self._variables(container)
         text, name = _image_names(container)
         behaviors = self._context.node.behaviors
-        draws = iter(range(1 << 30))
+        draws = count()
 
         def next_random() -> int:
             return draw(self._seed, DELAY_STREAM, (counter + next(draws)) & _COUNTER_MASK) >> (

@@ -166,7 +166,6 @@ class Exit(Exception):  # noqa: N818 - a way to leave the script, not an error
     """The shell ends with a status."""
 
     def __init__(self, status: int) -> None:
-        super().__init__(status)
         self.status = status
 
 
@@ -174,7 +173,6 @@ class Leave(Exception):  # noqa: N818
     """`break`, `continue` or `return`."""
 
     def __init__(self, kind: str, value: int) -> None:
-        super().__init__()
         self.kind, self.value = kind, value
 
 

@@ -73,6 +73,20 @@ def test_a_prepared_share_of_a_device_has_its_id() -> None:
     assert [device["shareID"] for device in devices] == ["s-1", "s-2"]
 
 
+def test_a_claim_of_several_drivers_is_written_once_by_the_first_one() -> None:
+    given = claim().raw
+    (result,) = given["status"]["allocation"]["devices"]["results"]
+    results = [result, result | {"driver": "nic.example.com"}]
+    status = given["status"] | {"allocation": {"devices": {"results": results}}}
+    objects = Objects()
+    objects.found[KIND, "default/c"] = decode(given | {"status": status})
+    (write,) = prepared_claims(pod(), objects, 0).writes
+    assert write.user == DRIVER
+    assert [each["driver"] for each in write.obj.raw["status"]["devices"]] == [
+        DRIVER, "nic.example.com",
+    ]  # fmt: skip
+
+
 def test_a_claim_without_devices_is_prepared_and_not_written() -> None:
     given = claim().raw
     without: tuple[dict[str, Any], ...] = ({}, {"results": []})

@@ -15,6 +15,8 @@ NEVER = {"restartPolicy": "Never"}
     ("hook", "grace_seconds", "seconds"),
     [
         pytest.param({"sleep": {"seconds": 4}}, 30, 5, id="a hook before SIGTERM"),
+        pytest.param({"sleep": {"seconds": 0}}, 30, 1, id="a hook that does not sleep"),
+        pytest.param({"sleep": {}}, 30, 1, id="a hook that does not say how long"),
         pytest.param({"sleep": {"seconds": 9}}, 0, 2, id="for one second at least"),
         pytest.param({"sleep": {"seconds": 9}}, 5, 6, id="SIGTERM also after the grace period"),
         pytest.param({"exec": {"command": ["sleep", "2"]}}, 30, 3, id="a command"),

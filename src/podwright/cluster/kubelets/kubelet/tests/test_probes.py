@@ -218,6 +218,7 @@ def test_a_liveness_probe_of_an_unknown_port_restarts_nothing():
     [
         ({"httpGet": {"port": 80}}, "HTTP probe failed with statuscode: 500"),
         ({"tcpSocket": {"port": 80}}, "connection refused"),
+        ({"exec": {"command": ["curl"]}}, ""),
         ({"grpc": {"port": 80}}, 'service unhealthy (responded with "NOT_SERVING")'),
     ],
 )

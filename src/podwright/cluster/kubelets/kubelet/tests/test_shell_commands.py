@@ -27,6 +27,12 @@ RESULTS = [
     ("for i in 1 2; do for j in a b; do break 1; done; echo $i$j; done", 0, "1a\n2a\n"),
     ("for i in 1 2; do for j in a b; do continue 2; done; echo no; done; echo $i$j", 0, "2a\n"),
     ("for i in 1 2; do break 5; done; echo $i", 0, "1\n"),
+    ("for i in 1 2; do for j in a b; do for k in x y; do break 3; done; done; echo no; done; "
+     "echo $i$j$k", 0, "1ax\n"),
+    ("for i in 1 2; do for j in a b; do for k in x y; do continue 3; done; done; echo no; done; "
+     "echo $i$j$k", 0, "2ax\n"),
+    ("for i in 1 2; do for j in a b; do for k in x y; do break 2; done; done; echo $i; done",
+     0, "1\n2\n"),
     # Parameters.
     ("set -- a b c; shift 2; echo $1 $#", 0, "c 1\n"), ("set -- a; shift; echo $#", 0, "0\n"),
     ("set -- a; set b c; echo $1 $2 $#", 0, "b c 2\n"), ("set -- a b; set --; echo $#", 0, "0\n"),
@@ -76,6 +82,8 @@ RESULTS = [
     ("trap 'echo bye' EXIT; exec true", 0, ""), ("exec echo a b", 0, "a b\n"),
     ("f() { :; }; exec echo f exit", 0, "f exit\n"), ("printf 'a\\n' b c", 0, "a\n"),
     # Substitution.
+    ("printf '%s\\n' `printf %s 'a\\\\b'`", 0, "a\\b\n"),
+    ("printf '%s\\n' `printf %s '\\$x'`", 0, "$x\n"),
     ("x=$(exit 3); echo $?", 0, "3\n"), ("x=$(echo a) y=$(exit 4); echo $? $x", 0, "4 a\n"),
 ]  # fmt: skip
 
@@ -99,6 +107,7 @@ LIMITS = [
     ("read a <<E; echo \"$a|\"; echo done\nx\nE\n", 0, "x|\ndone\n"),
     ("read a <<E; echo \"$a|\"; echo done\n  x  y\nE\n", 0, "x  y|\ndone\n"),
     ("read a <<E; echo \"$a|\"; echo done\nE\n", 0, "|\ndone\n"),
+    ("IFS=; read a b <<E; echo \"$a|$b\"\n x  y \nE\n", 0, " x  y |\n"),
     ("touch a; rm a b; echo $?", 0, "1\n"), ("rm -f a b; echo $?", 0, "0\n"),
     ("mkdir a; rm a; echo $?; rm -r a; echo $?; ls", 0, "1\n0\n"),
     ("rm -r none; echo $?", 0, "1\n"), ("mkdir a a; echo $?", 0, "1\n"),
