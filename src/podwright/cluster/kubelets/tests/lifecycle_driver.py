@@ -77,6 +77,8 @@ class LifecycleDriver:
                 case DeleteObject():
                     self.record(stage_of(action), action.key)
                     if action.key in self.objects:
+                        kind = (action.group, action.object_kind)
+                        assert kind == kind_of(self.objects[action.key]), action
                         self.delete(self.objects[action.key])
                 case ApplyObject():
                     self.record(action.user, action.obj.key)

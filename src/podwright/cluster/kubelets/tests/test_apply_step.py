@@ -72,6 +72,13 @@ def test_a_namespaced_object_is_in_the_namespace_of_the_document():
     assert applied.obj.key == "shop/p"
 
 
+def test_an_object_that_names_its_namespace_is_there():
+    template = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: other}}"
+    steps = f"  steps:\n  - apply: {{template: '{template}'}}\n"
+    (applied,) = played("PersistentVolumeClaim", steps, CLAIM)
+    assert applied.obj.key == "other/p"
+
+
 def test_a_subresource_is_a_patch_of_an_existing_object():
     (patch,) = played(
         "PersistentVolumeClaim",

@@ -133,6 +133,7 @@ from podwright.cluster.kubelets.templates.template_parser import TemplateError
         ('{{ toRawJson "\\u2028<\\u2029" }} {{ b64dec "YQ=\\n=\\r\\n" }}',
          '"\\u2028<\\u2029" a'),
         ('{{ printf "% d|% .1f|% d|%+d|% s" 5 1.25 -5 5 "a" }}', " 5| 1.2|-5|+5|a"),
+        ('{{ printf "%x %X" "~k" "~k" }}', "7e6b 7E6B"),
         ('{{ printf "%.f %.0f %.s|%.2s %.3f" 2.5 2.5 "a" "abc" 1.5 }}', "2 2 |ab 1.500"),
         ('{{ plural "one" "many" 1 }} {{ plural "one" "many" 2 }} {{ plural "one" "many" 0 }}',
          "one many many"),

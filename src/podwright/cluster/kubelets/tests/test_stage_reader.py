@@ -64,6 +64,23 @@ spec:
 """
 
 
+@pytest.mark.parametrize(
+    ("delay", "bounds"),
+    [
+        (f"durationFrom: {{{DELAY}}}", (0, 0)),
+        (f"durationMilliseconds: 3, durationFrom: {{{DELAY}}}", (3_000_000, 3_000_000)),
+        (f"jitterDurationFrom: {{{DELAY}}}", (0, 0)),
+        ("jitterDurationMilliseconds: 4", (0, 4_000_000)),
+    ],
+)
+def test_a_delay_that_a_document_does_not_have_is_the_default(delay, bounds):
+    kind = f"kind: Stage\nmetadata: {{name: s}}\nspec:\n  delay: {{{delay}}}"
+    text = f"apiVersion: kwok.x-k8s.io/v1alpha1\n{kind}\n  resourceRef: {{kind: Pod}}\n"
+    (stage,) = read_stages(f"{text}  selector: {{}}\n  next: {{delete: true}}\n", source="s")
+    sources = stage.delay.sources({"metadata": {"name": "web"}})
+    assert stage.delay.bounds(sources, 7) == bounds
+
+
 def test_every_field_is_read():
     (stage,) = read_stages(WHOLE, source="whole.yaml")
     assert (stage.name, stage.group, stage.kind) == ("whole", "apps", "Deployment")

@@ -200,6 +200,11 @@ def test_yaml_within_a_template_preserves_any_value():
             id="after its block",
         ),
         pytest.param(
+            "{{ if 1 }}{{ $x := 1 }}{{ else }}{{ $x }}{{ end }}",
+            r"undefined variable",
+            id="of the other branch",
+        ),
+        pytest.param(
             "{{ range $i, $v := .a }}{{ end }}{{ $v }}", "undefined variable", id="after its range"
         ),
         pytest.param("{{ $x = 1 }}", "undefined variable", id="assigned before its declaration"),

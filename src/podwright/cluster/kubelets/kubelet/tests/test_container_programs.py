@@ -124,6 +124,11 @@ def test_mounts_of_an_empty_volume(mounts, script):
     assert ended(script, volume={"name": "v", "emptyDir": {}}, mount=named) == 0
 
 
+def test_a_script_starts_in_the_working_directory_of_its_container():
+    script = "[ $(pwd) = /mnt/v ] && [ $(cat key) = hello ] && exit 3"
+    assert ended(script, volume=CONFIG, workingDir="/mnt/v") == 3
+
+
 def test_the_name_of_the_host_is_that_of_the_spec_or_of_the_pod():
     for spec, name in (
         ({"hostname": "db"}, "db"),

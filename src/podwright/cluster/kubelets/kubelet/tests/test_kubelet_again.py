@@ -321,3 +321,15 @@ def test_a_pod_without_containers_stops_no_kubelet():
         driver.put(a_pod("empty", spec=spec))
         driver.run(1)
         assert not driver.status("default/empty").get("containerStatuses")
+
+
+def test_a_pod_that_its_kubelet_removed_is_not_synced_again_while_it_is_still_there():
+    driver: Any = run_of(pod_of(container()))
+    driver.delete = lambda _: None
+    driver.remove()
+    driver.run(60)
+    story, notes = list(driver.story), list(driver.notes)
+    assert story[-1][1:] == ("kubelet", "default/web")
+    driver.edit(annotations={"a": "b"})
+    driver.run(120)
+    assert (driver.story, driver.notes) == (story, notes)

@@ -455,7 +455,10 @@ def test_a_rejected_pod_has_failed():
     others = [{"type": "example.com/ready", "status": "True"}]
     before = {
         "qosClass": "Burstable", "phase": "Pending", "hostIP": "10.0.0.1",
-        "conditions": [{"type": "PodScheduled", "status": "True"}, *others],
+        "conditions": [
+            {"type": name, "status": "True"}
+            for name in ("PodScheduled", "Ready", "PodResizePending", "PodResizeInProgress")
+        ] + others,
     }  # fmt: skip
     pod = pod_with({"c": "waits"}, before, generation=3)
     assert rejected_status(pod, rejection, START_NS + 60 * 10**9) == {

@@ -228,6 +228,30 @@ def test_the_event_of_a_failed_probe_says_what_was_found(probe, output):
     assert f"Warning Unhealthy: Readiness probe failed: {output}" in driver.notes
 
 
+def test_a_probe_that_reads_a_file_is_executed_in_its_period_alone():
+    volumes = [{"name": "v", "emptyDir": {}}]
+    mounts = [{"name": "v", "mountPath": "/mnt/v"}]
+    script = "cd /mnt/v; touch f; sleep 25; rm f; sleep 20; touch f; sleep 1d"
+    probe = {"exec": {"command": ["test", "-f", "/mnt/v/f"]}, "failureThreshold": 1}
+    main = container("main", script, volumeMounts=mounts, readinessProbe=probe)
+    driver = run_of(pod_of(main, volumes=volumes))
+    found = []
+    for seconds in (1, 29, 31, 49, 51):
+        driver.run(seconds)
+        found.append(driver.container()["ready"])
+    assert found == [True, True, False, False, True]
+
+
+def test_a_container_that_a_probe_restarted_is_not_restarted_again_when_it_succeeds():
+    volumes = [{"name": "v", "emptyDir": {}}]
+    mounts = [{"name": "v", "mountPath": "/mnt/v"}]
+    script = "cd /mnt/v; [ -f again ] && exit 0; touch again; sleep 1d"
+    probe = {"exec": {"command": ["false"]}, "failureThreshold": 1, "initialDelaySeconds": 5}
+    main = container("main", script, volumeMounts=mounts, livenessProbe=probe)
+    driver = run_of(pod_of(main, volumes=volumes, restartPolicy="OnFailure"), 600)
+    assert (driver.status()["phase"], driver.container()["restartCount"]) == ("Succeeded", 1)
+
+
 def test_annotations_decide_other_probes():
     driver = run_of(
         pod_of(

@@ -60,6 +60,7 @@ SECOND_NS = 1_000_000_000
         ("cat <<EOF\na $((1 + 1)) `echo b`\nEOF", 0, "a 2 b\n"),
         ("cat <<'EOF'\n$x\nEOF", 0, "$x\n"),
         ("cat <<-EOF; echo after\n\ttab\n\tEOF", 0, "tab\nafter\n"),
+        ("cat <<EOF\n\ttab\n\tEOF\nEOF", 0, "\ttab\n\tEOF\n"),
         ("cat -u - <<EOF\na\nEOF", 0, "a\n"),
         ("cat <<EOF > f; cat f f\na\nEOF", 0, "a\na\n"),
         ("cat > f <<EOF >> g; cat f g\na\nEOF", 0, "a\n"),

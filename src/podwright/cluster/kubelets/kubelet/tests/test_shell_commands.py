@@ -33,6 +33,9 @@ RESULTS = [
      "echo $i$j$k", 0, "2ax\n"),
     ("for i in 1 2; do for j in a b; do for k in x y; do break 2; done; done; echo $i; done",
      0, "1\n2\n"),
+    # The opposite of a status.
+    ("! { false; }; echo $?", 0, "0\n"), ("!  (exit 0); echo $?", 0, "1\n"),
+    ("! if true; then false; fi; echo $?", 0, "0\n"), ("! true | false; echo $?", 0, "0\n"),
     # Parameters.
     ("set -- a b c; shift 2; echo $1 $#", 0, "c 1\n"), ("set -- a; shift; echo $#", 0, "0\n"),
     ("set -- a; set b c; echo $1 $2 $#", 0, "b c 2\n"), ("set -- a b; set --; echo $#", 0, "0\n"),
