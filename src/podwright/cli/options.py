@@ -325,7 +325,7 @@ def namespace_option(text: str = "The namespace of the pods.") -> Any:
 class Judged(Options):
     """The options of a command whose exit status is its result."""
 
-    exit_zero: bool = option("Exit with status 0 where it would be 1; others stay.", default=False)
+    exit_zero: bool = option("Exit with status 0 instead of 1.", default=False)
 
 
 DECISIONS = ("seed", "tie_rule", "preemption_offset", "feature_gates", "validate")

@@ -157,11 +157,11 @@ def read_policies(texts: Iterable[str]) -> SyncPolicies:
 
 @command(examples=["podwright sync --to podwright.kubeconfig"])
 def sync(options: SyncOptions) -> None:
-    """Keep simulated clusters like a real one, under the same load.
+    """Keep simulated clusters in step with a real one.
 
-    The source only gets requests that read. Its nodes, pods and volumes are created in each
-    destination, and later changes follow. New pods are scheduled by the destination, and each pod
-    that it places elsewhere than the source is a line on stdout.
+    The source is only read. Its nodes, pods and volumes are created in each destination, and later
+    changes are applied there, too. The destination schedules new pods itself; each pod that it
+    places on another node than the source is a line on stdout.
     """
     policies, source, targets = options.policies(), options.connection.address(), options.targets()
     from podwright.cli.clusters.sync_run import run_check, run_sync

@@ -182,12 +182,12 @@ _OF_SCENARIOS = {
 def diff(options: DiffOptions) -> bool:
     """Compare where the pods of two configurations or two runs are placed.
 
-    Each side schedules the pending pods of the same files on its own. An option with --to-
+    Each side schedules the pending pods of the same files independently. An option with --to-
     replaces that option on the second side; --from and --to add files to one side. For each pod
-    that is placed differently, the output shows what each side has against the node of the
-    other: the filter that rejects it, or the score differences. Emptied nodes, utilization and
-    its spread over the nodes follow. With several configurations, the output shows where each
-    places the pods that differ, and the figures of each.
+    that is placed differently, the output shows why each side did not choose the node of the
+    other: the filter that rejects it, or the score differences. It also shows emptied nodes, the
+    utilization, and its spread over the nodes. With several configurations, the output shows where
+    each places the pods that differ, and the figures of each.
 
     Exit status 1 if anything differs.
     """

@@ -36,11 +36,11 @@ class ScheduleOptions(Judged):
         default=(),
     )
     namespace: str = namespace_option(
-        "Print the pods of this namespace only. Those of others are scheduled as well: they take "
-        "room."
+        "Print the pods of this namespace only. Pods of other namespaces are scheduled, too: they "
+        "take room."
     )
     only_namespace: str = option(
-        "Schedule the pending pods of this namespace as if others had none.",
+        "Schedule only the pending pods of this namespace.",
         "NAMESPACE",
         default="",
     )
@@ -53,7 +53,7 @@ class ScheduleOptions(Judged):
         "-o",
         default="table",
     )
-    explain: bool = option("Print why pods do not fit below the table.", default=False)
+    explain: bool = option("Below the table, print why pods do not fit.", default=False)
 
 
 class ExplainOptions(Judged):
@@ -153,12 +153,12 @@ class DiffOptions(Judged):
     )
     setup: Setup = Setup.group("config", "plugins", *DECISIONS, "openb_gpus", "hpa")
     reschedule: bool = option(
-        "Schedule the pods on nodes again too, except pods of daemon sets, mirror pods and "
+        "Also reschedule the pods that are on nodes, except pods of DaemonSets, mirror pods and "
         "terminating pods.",
         default=False,
     )
     reasons: int = option(
-        "Find the reasons of this many pods that differ, the first ones.",
+        "Find the reasons for at most this many of the pods that differ.",
         "NUMBER",
         default=500,
         min=0,

@@ -18,10 +18,10 @@ from podwright.cli.planning.options import (
     ]
 )
 def autoscale(options: AutoscaleOptions) -> bool:
-    """Say which node groups would help pending pods, and why the others would not.
+    """Show which node groups would help pending pods, and why the others would not.
 
-    Each pending pod of the cluster is offered a new node of each group; the filters of the
-    scheduler decide. The file of groups is that of simulate --node-groups. Nothing is changed.
+    The filters of the scheduler decide whether each pending pod of the cluster fits on a new node
+    of each group. Nothing is changed.
 
     Exit status 1 if no group helps a pod that fits nowhere.
     """
@@ -86,12 +86,12 @@ def drain_plan(options: DrainPlanOptions) -> bool:
     ],
 )
 def scheduler_perf(options: SchedulerPerfOptions) -> bool:
-    """Run benchmark files of scheduler_perf, and compare what is measured with their thresholds.
+    """Run benchmark files of scheduler_perf, and compare the results with their thresholds.
 
-    The files are upstream's performance-config.yaml with their templates, as they are; a folder
-    stands for all such files in it. Each
-    workload runs in a cluster of its own, in the processor time of this process: nodes and pods are
-    written through the API without HTTP, so its costs are not included.
+    The files are upstream's unchanged performance-config.yaml with their templates; a folder stands
+    for all such files in it. Each workload runs in a separate cluster and is measured in processor
+    time of this process. Nodes and pods are written through the API without HTTP, so the cost of
+    HTTP is not included.
 
     Exit status 1 if a value misses its threshold, or a workload cannot be executed to its end.
     """

@@ -58,13 +58,16 @@ class DrainPlanOptions(Judged):
     cluster: PlannedCluster = PlannedCluster.group()
     selector: str = option("The labels of the nodes to drain.", "SELECTOR", "-l", default="")
     surge: int = option(
-        "Upgrade the nodes: so many at a time get a new node each before they are drained.",
+        "Upgrade the nodes: add a new node for each of this many nodes at a time, then drain them.",
         "NUMBER",
         default=0,
         min=0,
     )
     most_nodes: int = option(
-        "The most nodes of a step. 0: as many as budgets allow.", "NUMBER", default=0, min=0
+        "The maximum number of nodes per step. 0: as many as budgets allow.",
+        "NUMBER",
+        default=0,
+        min=0,
     )
     setup: Setup = Setup.group("config", "plugins", "hpa", *DECISIONS)
     report: Path | None = report_option()
@@ -101,7 +104,7 @@ class CapacityOptions(Judged):
         "NUMBERS",
         default="",
     )
-    max_limit: int = option("Stop after so many pods. 0: no limit.", "NUMBER", default=0, min=0)
+    max_limit: int = option("Stop after this many pods. 0: no limit.", "NUMBER", default=0, min=0)
     preemption: bool = option("Evict pods of lower priority to make room.", default=False)
     exclude_nodes: tuple[str, ...] = option(
         "Leave out a node and its pods. Repeatable, or separated by commas.", "NODE", default=()

@@ -76,7 +76,7 @@ class SimulateOptions(Judged):
         default="at-deletion-time",
     )
     job_duration: str = option(
-        "How long the pods of Jobs run that have no duration, such as 10m. By default they "
+        "How long pods of Jobs run if they declare no duration, such as 10m. By default they "
         "complete as soon as they run.",
         "DURATION",
         default="",
@@ -138,7 +138,7 @@ class CheckOptions(Judged):
     report: Path | None = option(
         "Write a report as an HTML file: findings, then figures.", "FILE", default=None
     )
-    seed: int | None = option("In place of the seeds of the scenarios.", "NUMBER", default=None)
+    seed: int | None = option("Overrides the seeds of the scenarios.", "NUMBER", default=None)
     charts: tuple[str, ...] = option(
         "Apply a Helm chart to the cluster of each scenario, and print what it changes. Needs "
         "helm. Repeatable.",
@@ -147,7 +147,7 @@ class CheckOptions(Judged):
         default=(),
     )
     values: tuple[str, ...] = option(
-        "A file of values of the charts. Repeatable.", "FILE", "--values", default=()
+        "A values file for the charts. Repeatable.", "FILE", "--values", default=()
     )
     settings: tuple[str, ...] = option(
         "A value of the charts. Repeatable.", "KEY=VALUE", "--set", default=()

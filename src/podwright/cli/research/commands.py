@@ -36,13 +36,13 @@ def sweep(options: SweepOptions) -> bool:
     examples=["podwright tune examples/sweep/tune.yaml --out tuned --jobs 1 --trials 4 || true"]
 )
 def tune(options: TuneOptions) -> bool:
-    """Tune a scheduler configuration, and show what speaks for it on held-out seeds.
+    """Tune a scheduler configuration, and show the evidence for the result on held-out seeds.
 
-    The plan is that of a sweep with goals and a section `tune`: which weights, arguments and
+    The plan is the plan of a sweep, with goals and a section `tune`: which weights, arguments and
     other fields of the first configuration vary, and how. Optuna proposes trials, whose runs are
-    executed as those of a sweep. The best configuration is written to best.yaml, with its
-    evidence: the differences from all configurations of the plan on seeds that no trial had, what
-    it makes worse, and which pods are placed differently.
+    executed like those of a sweep. The best configuration is written to best.yaml, with the
+    evidence for it: the differences from all configurations of the plan on seeds that no trial
+    used, what it makes worse, and which pods it places differently.
 
     Exit status 1 if the result is not better than the first configuration.
     """

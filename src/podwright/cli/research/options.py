@@ -111,18 +111,20 @@ class SweepOptions(PlanOptions):
         "FOLDER",
         file_okay=False,
     )
-    seeds: str = option("Other seeds than those of the plan, such as 0-99.", "SEEDS", default="")
+    seeds: str = option(
+        "Use these seeds, such as 0-99, instead of those of the plan.", "SEEDS", default=""
+    )
     retry_failed: bool = option("Repeat the runs that failed.", default=False)
     figures: tuple[str, ...] = option(
-        "A figure that is shown, such as 'wait p99', or the start of its name. By default those"
-        " that differ.",
+        "A figure to show, such as 'wait p99', or the start of its name. By default, the figures"
+        " that differ are shown.",
         "FIGURE",
         "--figure",
         default=(),
     )
     best: str = option(
-        "Print the configuration with the least mean of a figure; +FIGURE: with the greatest. By"
-        " default by the goals of the plan.",
+        "Print the configuration with the lowest mean of a figure; +FIGURE: with the highest. The"
+        " default is to go by the goals of the plan.",
         "FIGURE",
         default="",
     )
@@ -238,5 +240,7 @@ class TuneOptions(PlanOptions):
         "FOLDER",
         file_okay=False,
     )
-    trials: int = option("Other than the number of trials of the plan.", "N", default=0, min=0)
+    trials: int = option(
+        "Overrides the number of trials in the plan. 0: that of the plan.", "N", default=0, min=0
+    )
     output: Format = output_option("the best trial")

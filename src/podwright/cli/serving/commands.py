@@ -103,7 +103,7 @@ def show(options: ClockOptions) -> None:
 
 @clock.command(examples=["podwright clock pause"])
 def pause(options: ClockOptions) -> None:
-    """Stop the time of the cluster.
+    """Pause the clock of the cluster.
 
     Requests are still answered, and what is due now is done: new pods are scheduled, but do not
     start.
@@ -113,19 +113,19 @@ def pause(options: ClockOptions) -> None:
 
 @clock.command(examples=["podwright clock resume"])
 def resume(options: ClockOptions) -> None:
-    """Let the time pass again."""
+    """Resume the clock of the cluster."""
     _run(options, "resume")
 
 
 @clock.command(examples=["podwright clock step 30s"])
 def step(options: ClockStepOptions) -> None:
-    """Advance the time at once, and wait until everything that is due by then has been done."""
+    """Advance the clock at once, and wait until everything that is due by then has been done."""
     _run(options, "step", {"duration": options.duration})
 
 
 @clock.command(examples=["podwright clock speed 10"])
 def speed(options: ClockSpeedOptions) -> None:
-    """Let the time pass at another speed."""
+    """Change the speed of the clock."""
     from podwright.online.apiserver import SPEED_MAX, SPEED_MIN
 
     if not SPEED_MIN <= options.factor <= SPEED_MAX:
@@ -236,7 +236,7 @@ def unbreak(options: UnbreakOptions) -> None:
 def page(options: PageCommandOptions) -> None:
     """Serve the web page of a running cluster, until it is interrupted.
 
-    The page is served on 127.0.0.1. Whoever opens it acts as the user of the kubeconfig.
+    The page is served on 127.0.0.1. Anyone who opens it acts as the user of the kubeconfig.
     """
     from podwright.cli.serving.page_run import run_page
 

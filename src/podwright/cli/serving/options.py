@@ -34,7 +34,7 @@ class ClockStepOptions(ClockOptions):
 class ClockSpeedOptions(ClockOptions):
     """The options of `podwright clock speed`."""
 
-    factor: float = argument("How many seconds of the cluster a real second is.", "FACTOR")
+    factor: float = argument("Seconds of cluster time per real second.", "FACTOR")
 
 
 class RunToOptions(ClockOptions):

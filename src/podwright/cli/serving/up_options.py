@@ -417,9 +417,7 @@ class PartOptions(Options):
 
     heading = "Simulation"
 
-    speed: float = option(
-        "How many seconds of the cluster a real second is.", "FACTOR", default=1.0
-    )
+    speed: float = option("Seconds of cluster time per real second.", "FACTOR", default=1.0)
     has_scheduler: bool = option(
         "Whether podwright schedules the pods.", None, "--scheduler/--no-scheduler", default=True
     )
