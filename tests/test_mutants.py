@@ -227,6 +227,9 @@ def test_tests_beside_a_module_are_near() -> None:
     assert is_beside(Path("src/podwright/scheduler/queueing/tests/test_backoff.py"), MODULE)
     assert not is_beside(Path("src/podwright/scheduler/machine/tests/test_cycle.py"), MODULE)
     assert not is_beside(Path("tests/stories/test_stories.py"), MODULE)
+    of_package = Path("src/podwright/tests/test_faces.py")
+    assert is_beside(of_package, Path("src/podwright/_faces.py"))
+    assert not is_beside(of_package, MODULE)
 
 
 def test_a_declared_mutant_is_found_wherever_its_line_stands() -> None:

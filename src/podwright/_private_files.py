@@ -64,7 +64,7 @@ def exposures(*paths: Path | None) -> Iterator[str]:
     for path in paths:
         if path is None:
             continue
-        mode, _ = _mode(path)
+        mode = _status(path).st_mode
         if mode & _OTHERS:
             closed = "700" if stat.S_ISDIR(mode) else "600"
             yield (
@@ -72,7 +72,10 @@ def exposures(*paths: Path | None) -> Iterator[str]:
                 f" {stat.S_IMODE(mode):04o}); close it with: chmod {closed} {path}"
             )
         folder = path.parent
-        mode, has_own_group = _mode(folder)
+        status = _status(folder)
+        mode = status.st_mode
+        # Some systems give each user a group of their own, with the user's number.
+        has_own_group = status.st_gid == status.st_uid
         writers = stat.S_IWOTH if has_own_group else stat.S_IWOTH | stat.S_IWGRP
         # Nobody replaces files of others in a folder with the sticky bit, such as /tmp.
         if mode & writers and not mode & stat.S_ISVTX:
@@ -82,13 +85,12 @@ def exposures(*paths: Path | None) -> Iterator[str]:
             )
 
 
-def _mode(path: Path) -> tuple[int, bool]:
-    """Return the mode, and whether the group is that of one user, which has the user's number."""
+def _status(path: Path) -> os.stat_result:
+    """Return the status of a file or folder; one without any permission if it does not exist."""
     try:
-        found = path.stat()
+        return path.stat()
     except OSError:
-        return 0, False
-    return found.st_mode, found.st_gid == found.st_uid
+        return os.stat_result((0,) * 10)
 
 
 def _private(path: str, flags: int) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from podwright._faces import modules_of
 
-ROOT = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[2]
 FACES = {
     ".".join(path.relative_to(ROOT).parent.parts): path
     for path in sorted((ROOT / "podwright").rglob("__init__.py"))
