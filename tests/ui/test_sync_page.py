@@ -104,7 +104,8 @@ def test_a_sync_that_reports_no_more_is_said_by_the_clock_of_the_server(page, ow
 def test_fields_are_compared_when_the_page_requests_it(page, own_demo):
     report(own_demo)
     page.goto(f"{own_demo.page}/sync")
-    page.get_by_role("button", name="Compare", exact=True).click()
+    with page.expect_response(f"**{SYNC}/check"):
+        page.get_by_role("button", name="Compare", exact=True).click()
     page.get_by_text("Reading all objects of both clusters").wait_for()
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     assert request(own_demo, "PUT", SYNC, STATUS | {"reportedAt": now}) == {"check": True}

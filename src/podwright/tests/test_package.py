@@ -1,8 +1,11 @@
 """The face of the package: its names, and what a misspelt one means."""
 
+import signal
+
 import pytest
 
 import podwright as pw
+from podwright._interrupts import deferred_signals
 
 
 def test_every_public_name_can_be_loaded():
@@ -54,3 +57,10 @@ def test_an_error_of_a_module_that_has_a_name_is_not_hidden(monkeypatch, name, m
     with pytest.raises(AttributeError) as caught:
         getattr(pw, name)
     assert str(caught.value) == message
+
+
+def test_the_signals_of_a_call_are_deferred_by_handlers():
+    before = signal.getsignal(signal.SIGTERM)
+    with deferred_signals():
+        assert signal.getsignal(signal.SIGTERM) is not before
+    assert signal.getsignal(signal.SIGTERM) is before

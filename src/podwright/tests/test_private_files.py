@@ -154,3 +154,9 @@ def test_missing_folders_are_private_and_those_that_are_there_stay(tmp_path):
     for _ in range(2):
         make_private_folder(tmp_path / "a" / "b" / "c")
     assert modes(tmp_path / "a") == {".": "755", "b": "700", "b/c": "700"}
+
+
+def test_a_parent_that_appears_meanwhile_is_not_an_error(tmp_path):
+    # `new/..` is missing until `new` is created.
+    make_private_folder(tmp_path / "new" / ".." / "other")
+    assert modes(tmp_path / "other") == {".": "700"}

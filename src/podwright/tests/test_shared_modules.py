@@ -263,6 +263,13 @@ def test_a_signal_waits_for_the_end_of_the_block_and_a_second_one_acts_at_once(r
     assert received == [number] * 4, "the handlers are those from before"
 
 
+def test_a_block_without_a_signal_leaves_the_handlers_of_before(received):
+    with defer_signals():
+        assert received == []
+    signal.raise_signal(signal.SIGINT)
+    assert received == [signal.SIGINT]
+
+
 def test_an_ignored_signal_stays_ignored(received):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with defer_signals() as pending:
