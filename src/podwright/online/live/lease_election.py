@@ -94,9 +94,7 @@ class LeaseState:
 
     def observe(self, lease: Document | None, now_ns: int) -> None:
         """Take the Lease as it is; None if there is none."""
-        spec = None if lease is None else lease.get("spec") or {}
-        before = None if self._observed is None else self._observed.get("spec") or {}
-        if spec != before or self._observed is None:
+        if self._observed is None or _spec(lease) != _spec(self._observed):
             self._observed_ns = now_ns
         self._observed = lease
 
@@ -111,7 +109,7 @@ class LeaseState:
             Since 1970, for the times in the Lease.
         """
         lease = self._observed or {}
-        spec = lease.get("spec") or {}
+        spec = _spec(lease)
         holder = spec.get("holderIdentity") or ""
         is_mine = holder == self.identity
         duration_ns = (spec.get("leaseDurationSeconds") or 0) * 1_000_000_000
@@ -146,7 +144,7 @@ class LeaseState:
             Since 1970, for the times in the Lease.
         """
         lease = self._observed or {}
-        spec = lease.get("spec") or {}
+        spec = _spec(lease)
         if spec.get("holderIdentity") != self.identity:
             return None
         now = timestamp_text_micro(wall_ns)
@@ -158,6 +156,10 @@ class LeaseState:
             "leaseTransitions": spec.get("leaseTransitions") or 0,
         }
         return {**lease, "spec": changed}
+
+
+def _spec(lease: Document | None) -> Document:
+    return (lease or {}).get("spec") or {}
 
 
 class LeaseElection:

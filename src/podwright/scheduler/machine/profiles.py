@@ -238,8 +238,9 @@ def _wrong_registration(plugin: Plugin, text: str) -> FieldError:
 
 def sort_order(profile: Profile) -> SortOrder | None:
     """Return the order of a profile's QueueSort plugin; None is PrioritySort's."""
-    plugins = profile.queue_sort
-    return None if not plugins or plugins[0].name == "PrioritySort" else SortOrder(plugins[0])
+    # A profile has one QueueSort plugin; classic rules may have none.
+    own = (plugin for plugin in profile.queue_sort if plugin.name != "PrioritySort")
+    return next(map(SortOrder, own), None)
 
 
 def _grouping(profile: Profile) -> tuple[Plugin, ...]:

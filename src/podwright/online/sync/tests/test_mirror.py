@@ -736,6 +736,8 @@ def test_a_class_that_is_no_default_any_longer_is_an_update():
     assert isinstance(settle, Settle)
     assert (settle.key, settle.present) == ("s", own)
     of_source = change("Add", "s", kind="storageclasses", provisioner="q")
+    other = {"metadata": {"name": "t"}, "provisioner": "p"}
+    assert not list(Mirror(SyncPolicies()).compare(kind, [], {"t": json.dumps(other).encode()}))
     found = list(Mirror(SyncPolicies()).compare(kind, [of_source], {"s": json.dumps(own).encode()}))
     assert [each for each, _ in found] == [of_source], "the source says what its classes are"
 

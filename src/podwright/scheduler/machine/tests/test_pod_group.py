@@ -487,6 +487,31 @@ def test_the_nomination_of_another_member_counts_as_a_pod_without_fields(
         )
 
 
+class Nowhere(Plugin):
+    """Nominates a node that does not exist."""
+
+    name = "Nowhere"
+
+    def post_filter(self, cycle: Cycle, failed: object) -> PostFilterResult:
+        return PostFilterResult(status=Status.OK, nominated_node="nowhere")
+
+
+def test_a_member_that_is_nominated_to_a_missing_node_takes_no_room():
+    profile = {
+        "schedulerName": "default-scheduler",
+        "plugins": {
+            "postFilter": {"disabled": [{"name": "*"}], "enabled": [{"name": "Nowhere"}]},
+        },
+    }
+    driver = Driver(Nowhere, config={**HEAD, "profiles": [profile]}, gates=GATES)
+    driver.put(make_node("n1", cpu="1"), make_node("n2", cpu="1"), gang("g", 1))
+    driver.put(member("huge", cpu="9"), member("b", cpu="1"), member("c", cpu="1"))
+    driver.cycle()
+    chosen = {each.pod.name: each.node for each in driver.machine.last_decisions}
+    assert sorted(chosen.values()) == ["", "n1", "n2"]
+    assert chosen["huge"] == ""
+
+
 HELD = "waiting for minCount pods from a gang to be scheduled, " + _HELD
 
 
