@@ -56,8 +56,8 @@ def record(options: RecordOptions) -> None:
 def replay(options: ReplayOptions) -> None:
     """Apply a record of changes to a simulated cluster.
 
-    The changes have the pace of the record. Pods that are recorded with a node when they are
-    added keep it; later changes of pods with a node are not applied, because the destination
+    The changes are applied at the pace of the record. Pods that are recorded with a node when they
+    are added keep it; later changes of pods with a node are not applied, because the destination
     schedules them itself.
     """
     immediate, step = options.immediate, options.step

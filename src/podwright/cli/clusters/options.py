@@ -141,7 +141,7 @@ class FollowOptions(Options):
     connection: ConnectionOptions = ConnectionOptions.group()
     selection: SelectionOptions = SelectionOptions.group()
     duration: str = option(
-        "How long to follow, such as 10m. Until the process is interrupted without it.",
+        "How long to follow, such as 10m. By default, until the process is interrupted.",
         "DURATION",
         default="",
     )
@@ -259,8 +259,8 @@ class RecordOptions(FollowOptions):
 
     out: Path = option("A new file.", "FILE")
     duration: str = option(
-        "How long to record after all objects were recorded, such as 10m. Until the process is "
-        "interrupted without it.",
+        "How long to record after all objects were recorded, such as 10m. By default, until the "
+        "process is interrupted.",
         "DURATION",
         default="",
     )
@@ -269,13 +269,13 @@ class RecordOptions(FollowOptions):
     )
     rotate: int | None = option(
         "Start a new file, FILE-2 and so on, when the current one reaches SIZE, such as 100Mi. "
-        "Each is a record by itself.",
+        "Each is a complete record.",
         "SIZE",
         default=None,
         parser=size_in_bytes,
     )
     keep: int | None = option(
-        "With --rotate: the most files to keep; the oldest is deleted.",
+        "With --rotate: the number of files to keep; older ones are deleted.",
         "NUMBER",
         default=None,
         min=1,
@@ -320,9 +320,9 @@ class ReplayOptions(Options):
         "The destination: the address of a cluster of podwright up, or its kubeconfig.", "CLUSTER"
     )
     speed: float = option(
-        "How many seconds of the record a second is.", "FACTOR", default=1.0, min=0.001
+        "Seconds of the record per real second.", "FACTOR", default=1.0, min=0.001
     )
-    immediate: bool = option("Apply one change after the other, without waiting.", default=False)
+    immediate: bool = option("Apply one change after another, without waiting.", default=False)
     step: bool = option("Print each change, and apply it when a line is entered.", default=False)
     strict: bool = option(
         "Stop at a change of an unknown object, and at a rejected change.", default=False
@@ -349,14 +349,14 @@ class SchedulerCommandOptions(Options):
         default=None,
     )
     rotate: int | None = option(
-        "With --out: start another run in the folder, 000001, 000002 and so on, when the log of "
-        "one is as large, such as 100Mi, and at each start.",
+        "With --out: start a new run in the folder, 000001, 000002 and so on, when the log of the "
+        "current one reaches SIZE, such as 100Mi, and at each start.",
         "SIZE",
         default=None,
         parser=size_in_bytes,
     )
     keep: int | None = option(
-        "With --rotate: the most runs to keep; the oldest is deleted.",
+        "With --rotate: the number of runs to keep; older ones are deleted.",
         "NUMBER",
         default=None,
         min=1,

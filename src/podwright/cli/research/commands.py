@@ -123,7 +123,7 @@ def scale(options: TraceScaleOptions) -> None:
     ]
 )
 def merge(options: TraceMergeOptions) -> None:
-    """Write several traces as one; each starts at the start."""
+    """Merge several traces into one; all of them start at its start."""
     from podwright.cli.research.trace_run import run_merge
 
     run_merge(options)
@@ -131,7 +131,7 @@ def merge(options: TraceMergeOptions) -> None:
 
 @trace.command(examples=["podwright trace anonymize examples/trace/pods.csv --out shared.jsonl"])
 def anonymize(options: TraceChange) -> None:
-    """Write a trace with numbers for names, and with nothing that scheduling does not read.
+    """Write a trace without names, and without anything that scheduling does not read.
 
     Names of pods, namespaces, groups and priority classes, and keys and values of labels, become
     numbers; the keys of hostnames, zones, regions and instance types stay. Times, requests,

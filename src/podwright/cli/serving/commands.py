@@ -34,7 +34,7 @@ from podwright.cli.serving.up_options import UpOptions
     ]
 )
 def up(options: UpOptions) -> None:
-    """Run a cluster that speaks the Kubernetes API, until it is interrupted.
+    """Run a cluster that serves the Kubernetes API, until it is interrupted.
 
     The command serves the API on 127.0.0.1, writes a kubeconfig with a token, schedules pods, and
     simulates the controllers and the kubelets.

@@ -54,8 +54,8 @@ class InputOptions(Options):
         "Node groups of an autoscaler, as for simulate.", "FILE", default=None
     )
     images: tuple[Path, ...] = option(
-        "What containers do by their images, for simulated kubelets: how long they run, their "
-        "exit codes, errors of pulls. Repeatable; the first entry that matches applies.",
+        "What containers of an image do in simulated kubelets: how long they run, their exit "
+        "codes, and pull errors. Repeatable; the first entry that matches applies.",
         "FILE",
         default=(),
         exists=True,
@@ -89,13 +89,13 @@ class InputOptions(Options):
         dir_okay=False,
     )
     immediate: bool = option(
-        "With --replay: apply one change after the other, without waiting.", default=False
+        "With --replay: apply one change after another, without waiting.", default=False
     )
     step: bool = option(
         "With --replay: print each change, and apply it when a line is entered.", default=False
     )
     demo: bool = option("Create an example cluster with a pending pod.", default=False)
-    nodes: int = option("Create this many equal nodes.", "NUMBER", default=0, min=0)
+    nodes: int = option("Create this many identical nodes.", "NUMBER", default=0, min=0)
     default_storage_class: bool = option(
         "Create the default StorageClass `standard`, unless the files have classes.",
         None,
@@ -189,11 +189,11 @@ class ServingOptions(Options):
         parser=_ip_address,
     )
     tls: bool = option(
-        "Serve over TLS, with certificates that are made once and kept. Needs podwright[tls].",
+        "Serve over TLS, with certificates that are created once and reused. Needs podwright[tls].",
         default=False,
     )
     tls_san: tuple[str, ...] = option(
-        "A further name or address in the certificate. Repeatable.", "NAME", default=()
+        "An additional name or address in the certificate. Repeatable.", "NAME", default=()
     )
     tls_cert: Path | None = option(
         "The server's own certificate and its chain, in PEM; with --tls-key.", "FILE", default=None
@@ -268,7 +268,7 @@ class FileOptions(Options):
         show_default=False,
     )
     db: Path | None = option(
-        "Keep the objects in this file, and continue from it. In memory without it.",
+        "Store the objects in this file, and continue from it. By default they are only in memory.",
         "FILE",
         default=None,
     )
@@ -278,14 +278,14 @@ class FileOptions(Options):
         default=None,
     )
     record_rotate: int | None = option(
-        "Continue the record in another file, FILE-2 and so on, when one is as large, such as "
-        "100Mi. Each is a record by itself.",
+        "Start a new record, FILE-2 and so on, when the current one reaches SIZE, such as 100Mi. "
+        "Each is a complete record.",
         "SIZE",
         default=None,
         parser=size_in_bytes,
     )
     record_keep: int | None = option(
-        "With --record-rotate: the most files to keep; the oldest is deleted.",
+        "With --record-rotate: the number of files to keep; older ones are deleted.",
         "NUMBER",
         default=None,
         min=1,
@@ -337,8 +337,8 @@ class SchedulingOptions(Options):
         default=None,
     )
     log_events: int | None = option(
-        "How many of the scheduler's last events, at least, decisions are explained from. Memory "
-        "holds up to twice as many. Defaults to 500000, or 12 MiB of them if these are fewer.",
+        "Keep at least this many of the scheduler's last events, to explain decisions; memory "
+        "holds up to twice as many. Defaults to 500000, or 10 MiB of them if that is less.",
         "NUMBER",
         default=None,
         min=1_000,
@@ -454,14 +454,13 @@ class KssOptions(Options):
         default=None,
     )
     cors_origin: tuple[str, ...] = option(
-        "Let pages of this origin use the APIs, for example http://localhost:3000. May be "
-        "repeated.",
+        "Let pages of this origin use the APIs, for example http://localhost:3000. Repeatable.",
         "ORIGIN",
         default=(),
     )
     allow_extender: tuple[str, ...] = option(
         "Let a configuration that is sent over HTTP name extenders on this host, with a port or "
-        "without. May be repeated.",
+        "without. Repeatable.",
         "HOST",
         default=(),
     )

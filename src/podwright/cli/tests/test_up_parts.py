@@ -52,6 +52,7 @@ from podwright.cli.serving.up_simulator import (
     endpoint_of,
     is_loopback,
 )
+from podwright.cli.tests.served import command
 from podwright.cluster.api.endpoints import bare_options
 from podwright.cluster.store import ObjectStore
 from podwright.online.apiserver import TlsData
@@ -60,6 +61,7 @@ from podwright.online.apiserver.access.certificates import (
     kept_certificates,
     names_of,
 )
+from podwright.online.apiserver.scheduling import served_scheduler
 from podwright.online.client import ClusterAccess
 from podwright.scheduler.config import Gates
 from podwright.simulation.files import load_bytes, numbered_lines
@@ -418,3 +420,9 @@ def test_the_files_of_plugins_are_loaded_again(tmp_path: Path) -> None:
     reload = _plugin_reload(Setup(plugins=(path,)))
     assert reload._files == (path,)
     assert [each.name for each in reload._load()] == ["P"]
+
+
+def test_the_help_says_what_is_kept_of_the_log_by_default():
+    text = " ".join(command("up --help")[0].split())
+    size = served_scheduler.LOG_BYTES >> 20
+    assert f"Defaults to {served_scheduler.LOG_EVENTS}, or {size} MiB of them if" in text
