@@ -541,7 +541,7 @@ def _number_of(text: str, line: int) -> int | float:
             return ord(_unquoted(text))
         if re.fullmatch(r"[-+]?0[0-7_]+", text):
             return int(text, 8)
-        is_float = bool(set(text) & set(".eE")) and "x" not in text.lower()
+        is_float = not set(".eE").isdisjoint(text) and "x" not in text.lower()
         number = float(text) if is_float else int(text, 0)
         if math.isfinite(number):
             return number

@@ -230,3 +230,14 @@ def test_a_dry_run_teaches_nothing(server):
         server.api.handle(request, ADMIN, START_NS)
     assert prepared(server).executed_count == 0
     assert server.store.count(("", "Pod")) == 0
+
+
+def test_without_admission_no_change_of_another_object_discards_a_template(server):
+    options = msgspec.structs.replace(bare_options(), admission=lambda _: ())
+    server.api = ApiServer(server.store, options)
+    learn(server)
+    zone = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default-2"}}
+    assert server.reply("POST", "/api/v1/namespaces", zone)[0] == 201
+    limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "x"}}
+    assert server.reply("POST", "/api/v1/namespaces/default/limitranges", limits)[0] == 201
+    assert is_prepared(server, body("y"))

@@ -189,6 +189,21 @@ def test_schemas_of_definitions_are_decoded():
         pytest.param(b"k8s\0\x00", "proto: Unknown: illegal tag 0 (wire type 0)", id="tag"),
         pytest.param(b"k8s\0\x0c", "proto: Unknown: wiretype end group for non-group", id="end"),
         pytest.param(b"k8s\0\x08\x01", "proto: wrong wireType = 0 for field TypeMeta", id="type"),
+        pytest.param(
+            b"k8s\0\x10\x01", "proto: wrong wireType = 0 for field Raw", id="object"
+        ),
+        pytest.param(
+            b"k8s\0\x18\x01", "proto: wrong wireType = 0 for field ContentEncoding", id="encoding"
+        ),
+        pytest.param(
+            b"k8s\0\x20\x01", "proto: wrong wireType = 0 for field ContentType", id="media type"
+        ),
+        pytest.param(
+            b"k8s\0\x0a\x02\x08\x01", "proto: wrong wireType = 0 for field APIVersion", id="version"
+        ),
+        pytest.param(
+            b"k8s\0\x0a\x02\x10\x01", "proto: wrong wireType = 0 for field Kind", id="kind"
+        ),
         pytest.param(b"k8s\0\x7e\x01", "proto: illegal wireType 6", id="unknown type"),
         pytest.param(b"k8s\0\x12" + b"\xff" * 9 + b"\x01",
                      "proto: negative length found during unmarshaling", id="length"),
