@@ -61,7 +61,7 @@ def cards() -> int:
 SENTENCES = [
     (
         "howto/exchange-with-kube-scheduler-simulator",
-        f"longer than {LIMIT_BYTES:,} bytes",
+        f"exceed {LIMIT_BYTES:,} bytes",
     ),
     (
         "howto/load-a-cluster",
@@ -69,7 +69,7 @@ SENTENCES = [
     ),
     (
         "howto/load-a-cluster",
-        f"at most {document_cache.FOLDER_BYTES_MAX // MEBIBYTE} MiB of them",
+        f"up to {document_cache.FOLDER_BYTES_MAX // MEBIBYTE} MiB in total",
     ),
     ("howto/look-back", f"a block after every {decision_log.BLOCK_EVENTS:,} events"),
     ("howto/look-back", f"has a checkpoint every {decision_log.CHECKPOINT_EVENTS:,} events"),
@@ -117,7 +117,7 @@ SENTENCES = [
     ),
     (
         "howto/schedule-a-real-cluster",
-        f"is repeated for {seconds(RetryTimes().call_ns)} seconds, with growing waits;"
+        f"are retried for {seconds(RetryTimes().call_ns)} seconds, with increasing delays;"
         f" Events {executors._EVENT_ATTEMPTS_MAX} times",
     ),
     (
@@ -131,7 +131,7 @@ SENTENCES = [
     ),
     (
         "howto/schedule-a-real-cluster",
-        f"requests that are under way end, within {scheduler_run._END_SECONDS:g} seconds",
+        f"requests in progress are completed, within {scheduler_run._END_SECONDS:g} seconds",
     ),
     ("howto/traces", f"the {trace_model._SIZES_MAX} most frequent sizes"),
     (
@@ -148,7 +148,7 @@ SENTENCES = [
     ),
     (
         "howto/explain-a-pending-pod",
-        f"of the {rejections._MOST_WITH_DEVICES} closest nodes were refused",
+        f"of the {rejections._MOST_WITH_DEVICES} closest nodes were rejected",
     ),
     ("reference/run-folder", f"`format` in the manifest is {run_manifest.FORMAT}"),
     ("reference/http-api", f"`nodes`: {SHARE_CLASSES} numbers of nodes"),
