@@ -48,10 +48,15 @@ def controller_reference(owner: KubernetesObject) -> OwnerReference:
         api_version=owner.api_version,
         kind=owner.kind,
         name=owner.name,
-        uid=owner.uid,
+        uid=_uid(owner),
         controller=True,
         block_owner_deletion=True,
     )
+
+
+def _uid(owner: KubernetesObject) -> str:
+    """Return the uid of an owner; one from a file gets that which `Scheduler.add` gives to pods."""
+    return owner.uid or owner.key
 
 
 def adopted(obj: T, owner: KubernetesObject) -> T:
@@ -188,7 +193,7 @@ def controller_reference_document(owner: KubernetesObject) -> Document:
         "apiVersion": owner.api_version,
         "kind": owner.kind,
         "name": owner.name,
-        "uid": owner.uid,
+        "uid": _uid(owner),
         "controller": True,
         "blockOwnerDeletion": True,
     }

@@ -359,3 +359,11 @@ def test_a_workload_of_a_server_has_its_identity_and_its_version(metadata, is_of
 def test_a_workload_is_of_no_server_and_without_a_note_unless_that_is_said():
     found = ExpandedWorkload(kind="Job", key="shop/web", pods=(), new_count=0)
     assert (found.note, found.is_of_server) == ("", False)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "Job"])
+def test_pods_of_an_owner_without_a_uid_name_its_key_so_that_they_can_be_read_again(kind):
+    (pod,) = (obj for obj in expand([workload(kind)]).objects if isinstance(obj, Pod))
+    owner = pod.metadata.controller
+    assert owner is not None
+    assert owner.uid == f"shop/{owner.name}"

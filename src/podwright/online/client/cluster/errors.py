@@ -194,7 +194,9 @@ def connection_failure(error: Exception, server: str) -> UnreachableCluster:
         return UnreachableCluster(f"{server}: no reply in time", "check the network and the proxy")
     number: Any = getattr(cause, "errno", None)
     text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
-    if number in errno.errorcode:
+    if isinstance(cause, ssl.SSLError):  # its numbers are those of OpenSSL
+        text = f"TLS failed: {(cause.reason or text).replace('_', ' ').lower()}"
+    elif number in errno.errorcode:
         text = os.strerror(number)
     return UnreachableCluster(
         f"{server} cannot be reached: {text}",

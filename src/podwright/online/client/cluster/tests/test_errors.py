@@ -28,6 +28,10 @@ def certificate_error(message: str) -> ssl.SSLCertVerificationError:
     return error
 
 
+TLS_ERROR = ssl.SSLError(1, "long text")  # 1 is EPERM, too
+TLS_ERROR.reason = "WRONG_VERSION_NUMBER"
+
+
 class WrappingError(Exception):
     """An error of aiohttp, which has the original one inside."""
 
@@ -68,6 +72,12 @@ class WrappingError(Exception):
             f"{WHERE} cannot be reached: Connection refused",
             REACH,
             id="refused",
+        ),
+        pytest.param(
+            WrappingError(os_error=TLS_ERROR),
+            f"{WHERE} cannot be reached: TLS failed: wrong version number",
+            REACH,
+            id="a server without TLS",
         ),
         pytest.param(
             OSError(99_999, "odd number"),
