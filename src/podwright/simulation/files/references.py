@@ -107,9 +107,14 @@ def missing_claims(sourced: Sequence[Sourced]) -> Iterator[str]:
     ]
     if mounting and not _names_of(PersistentVolumeClaim.kind, sourced):
         yield _lack("persistentvolumeclaims, persistentvolumes and storageclasses", mounting)
-    using = [pod.key for pod in living if pod.spec.resource_claims]
+    using = [pod.key for pod in living if pod.spec.resource_claims or _has_extended_claim(pod)]
     if using and not _names_of(ResourceClaim.kind, sourced):
         yield _lack("resourceclaims, resourceslices and deviceclasses", using)
+
+
+def _has_extended_claim(pod: Pod) -> bool:
+    """Whether the scheduler has made a claim for an extended resource of a pod."""
+    return "extendedResourceClaimStatus" in (pod.raw.get("status") or ())
 
 
 def _lack(kinds: str, pods: list[str]) -> str:

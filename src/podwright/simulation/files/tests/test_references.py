@@ -172,6 +172,8 @@ DEVICES = "resourceclaims, resourceslices and deviceclasses"
         ([using("a"), of_kind("resource.k8s.io/v1", "ResourceClaim")],
          [f"the dump lacks claims of a/a: it needs {VOLUMES}, too"]),
         ([using("a", nodeName="n")], [f"the dump lacks claims of a/a: it needs {VOLUMES}, too"]),
+        ([stored(pod()) | {"status": {"extendedResourceClaimStatus": {"resourceClaimName": "c"}}}],
+         [f"the dump lacks claims of a/p: it needs {DEVICES}, too"]),
         # Pods that have ended, those of manifests, and those without claims.
         ([{**using("a"), "status": {"phase": "Succeeded"}}], []),
         ([pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "v"}}])], []),
