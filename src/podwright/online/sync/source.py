@@ -178,7 +178,7 @@ class Source:
     Attributes
     ----------
     warnings : list of str
-        Which kinds are not followed, and why.
+        Which kinds are not followed, and why, and which namespaces do not exist yet.
     failures : int
         Failed requests and cut watches.
     is_synced : bool
@@ -271,6 +271,10 @@ class Source:
                 del self._tasks[begun:], self._reflectors[begun:]
                 return None
             listed += [SourceChange(kind, each, first.received_ns) for each in first.changes]
+        if kind.resource == "namespaces" and not self._scope.selector:
+            present = {each.change.meta.name for each in listed}
+            absent = [name for name in self._scope.namespaces if name not in present]
+            self.warnings.extend(f'there is no namespace "{name}" yet' for name in absent)
         if kind.resource == "pods":
             # What runs has its room before a scheduler tries pods that wait.
             listed.sort(key=lambda each: not _BOUND.decode(each.change.body).spec.node_name)

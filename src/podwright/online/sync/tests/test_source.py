@@ -101,6 +101,23 @@ def test_kinds_are_listed_in_their_order_and_pods_with_a_node_first():
     assert (each.failures, failures, each.warnings) == (0, [], [])
 
 
+@pytest.mark.parametrize(
+    ("kinds", "selector", "warnings"),
+    [
+        (["namespaces", "pods"], "", ['there is no namespace "later" yet']),
+        (["namespaces", "pods"], "app=web", []),
+        (["pods"], "", []),
+    ],
+    ids=["named", "left out by the selector", "not read"],
+)
+def test_a_namespace_that_does_not_exist_yet_is_named(kinds, selector, warnings):
+    scope = Scope(
+        kinds=[KINDS[kind] for kind in kinds], namespaces=["default", "later"], selector=selector
+    )
+    _, each, _ = groups_of(ServedCluster(), scope, is_listed)
+    assert each.warnings == warnings
+
+
 def test_changes_follow_the_lists():
     served = ServedCluster()
     served.create(pod("a"))
