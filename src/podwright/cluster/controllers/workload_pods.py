@@ -164,9 +164,16 @@ class _Expander:
             self._owned.setdefault(owner, []).append(obj)
 
     def _existing(self, owner: KubernetesObject) -> list[Pod]:
-        """Return the active pods of a workload, also those of its replica sets and jobs."""
+        """Return the active pods of a workload, also those of its replica sets and jobs.
+
+        A Deployment without replica sets has the pods of the one that it would create.
+        """
         found: list[Pod] = []
-        for obj in self._owned.get((owner.kind, owner.key), ()):
+        owned = self._owned.get((owner.kind, owner.key), ())
+        if kind_of(owner) == DEPLOYMENT and not owned:
+            label = template_hash(deployment_spec(spec_of(owner)).template, None)
+            owned = self._owned.get((REPLICA_SET[1], f"{owner.key}-{label}"), ())
+        for obj in owned:
             if isinstance(obj, Pod):
                 if is_active(obj):
                     found.append(obj)

@@ -367,3 +367,22 @@ def test_pods_of_an_owner_without_a_uid_name_its_key_so_that_they_can_be_read_ag
     owner = pod.metadata.controller
     assert owner is not None
     assert owner.uid == f"shop/{owner.name}"
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "Job"])
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_pods_of_an_expansion_are_those_of_the_workload(kind, more):
+    def sized(count: int) -> Any:
+        is_job = kind == "Job"
+        return workload(kind, parallelism=count) if is_job else workload(kind, replicas=count)
+
+    pods = [each for each in expand([sized(2)]).objects if isinstance(each, Pod)]
+    (found,) = expand([sized(2 + more), *pods]).workloads
+    assert (len(found.pods), found.new_count) == (2 + more, more)
+
+
+def test_the_pods_of_another_template_are_not_those_of_a_deployment():
+    pods = [each for each in expand([workload("Deployment")]).objects if isinstance(each, Pod)]
+    template = {**TEMPLATE, "spec": {"containers": [{"name": "main", "image": "web:2"}]}}
+    (found,) = expand([workload("Deployment", template=template), *pods]).workloads
+    assert found.new_count == 1
