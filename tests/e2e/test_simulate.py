@@ -124,7 +124,7 @@ def test_a_run_with_a_configuration_among_the_files_is_decided_by_it(write, tmp_
         pytest.param("--resume ''", "a folder name must not be empty", id="no folder to resume"),
         pytest.param(
             "examples/shadow/record.jsonl",
-            "is a record of changes; pass it with --events",
+            "a record of changes, which `podwright simulate --events` plays",
             id="record",
         ),
     ],
