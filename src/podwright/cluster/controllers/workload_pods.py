@@ -135,6 +135,7 @@ class _Expander:
         self._owned: dict[tuple[str, NamespacedName], list[KubernetesObject]] = {}
         for obj in objects:
             self._count(obj)
+        self._has_pods_of_sets = any(kind == REPLICA_SET[1] for kind, _ in self._owned)
         self._added: list[Object] = []
 
     def run(self) -> Expansion:
@@ -170,7 +171,7 @@ class _Expander:
         """
         found: list[Pod] = []
         owned = self._owned.get((owner.kind, owner.key), ())
-        if kind_of(owner) == DEPLOYMENT and not owned:
+        if self._has_pods_of_sets and kind_of(owner) == DEPLOYMENT and not owned:
             label = template_hash(deployment_spec(spec_of(owner)).template, None)
             owned = self._owned.get((REPLICA_SET[1], f"{owner.key}-{label}"), ())
         for obj in owned:

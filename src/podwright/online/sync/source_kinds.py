@@ -18,6 +18,7 @@ from podwright.apimachinery.objects import (
     InputError,
     KubernetesObject,
     PodGroup,
+    api_group,
     nearest,
     quoted,
 )
@@ -231,8 +232,8 @@ def scheduler_kinds(
     *others, pods = source_kinds(has_workloads=True)
     groups = [kind for plugin, kind in _GROUPS.items() if plugin in plugins]
     kinds = (*others, _source_kind("volumeattachments"), *groups, pods)
-    known = {(kind.api_version, kind.kind) for kind in kinds}
-    added = [kind for kind in custom if (kind.api_version, kind.kind) not in known]
+    known = {(api_group(kind.api_version), kind.kind) for kind in kinds}
+    added = [kind for kind in custom if (api_group(kind.api_version), kind.kind) not in known]
     return (*kinds[:-1], *added, pods)
 
 

@@ -66,7 +66,10 @@ def test_a_scheduler_follows_each_custom_resource_once_before_the_pods():
         "example.com/v1", "NodeMetric", "nodemetrics", is_namespaced=False, is_required=False
     )
     *_, group = scheduler_kinds(["GangScheduling"])[:-1]
-    kinds = scheduler_kinds(["GangScheduling"], [group, metrics])
+    newer = SourceKind(
+        "scheduling.k8s.io/v1", "PodGroup", "podgroups", is_namespaced=True, is_required=False
+    )
+    kinds = scheduler_kinds(["GangScheduling"], [newer, group, metrics])
     assert [kind.resource for kind in kinds[-3:]] == ["podgroups", "nodemetrics", "pods"]
     assert kinds.count(group) == 1
 
