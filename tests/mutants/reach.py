@@ -192,6 +192,6 @@ def stages_of(mutant: Mutant, settings: Settings) -> tuple[list[str], list[str],
 def is_beside(file: Path, path: Path) -> bool:
     """Whether a test module is in the `tests` folder of a module's room, or above it."""
     room = file.parent.parent
-    # All modules are below the package, of which only its own are shared ones.
+    # Every module is below the package: its tests are only beside the modules at its top.
     is_room = len(room.parts) > 2 or path.parent == room
     return file.parent.name == "tests" and room in path.parents and is_room

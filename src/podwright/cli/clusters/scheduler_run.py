@@ -64,6 +64,7 @@ from podwright.scheduler.machine import (
     Machine,
     SchedulerOptions,
     custom_resources,
+    error_text,
     render_text,
     resource_snapshot,
 )
@@ -206,12 +207,8 @@ async def _custom_kinds(connection: ReadConnection, machine: Machine) -> Sequenc
 
 
 def _report_failure(pod: Pod, failure: Failure, _now_ns: int) -> None:
-    """Print an attempt that failed by an error, such as that of a plugin.
-
-    Upstream: pkg/scheduler/schedule_one.go, handleSchedulingFailure
-    """
-    if not failure.is_rejected:
-        print_message(f"pod/{pod.key} failed, and is tried again later: {failure.message}")
+    if text := error_text(pod, failure):
+        print_message(text)
 
 
 def _report_ignored(text: str) -> None:

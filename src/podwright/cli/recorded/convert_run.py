@@ -32,6 +32,7 @@ from podwright.simulation.files import (
     RecordLine,
     Watch,
     is_in_snapshot,
+    is_record_line,
     load_bytes,
     missing_namespaces,
     numbered_lines,
@@ -48,8 +49,6 @@ from podwright.simulation.recording import (
     write_record,
 )
 from podwright.simulation.world import openb_arrivals
-
-_RECORD_KEYS = {"time", "event", "resource"}
 
 
 class _Contents(msgspec.Struct, frozen=True):
@@ -203,7 +202,7 @@ def _is_record(data: bytes, source: str) -> bool:
                 document = msgspec.json.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 return False
-            return isinstance(document, dict) and _RECORD_KEYS.issuperset(document.keys() or {""})
+            return is_record_line(document)
     return False
 
 

@@ -123,7 +123,7 @@ def scale(options: TraceScaleOptions) -> None:
     ]
 )
 def merge(options: TraceMergeOptions) -> None:
-    """Merge several traces into one; all of them start at its start."""
+    """Merge several traces into one in which all of them start at the same time."""
     from podwright.cli.research.trace_run import run_merge
 
     run_merge(options)
@@ -131,7 +131,7 @@ def merge(options: TraceMergeOptions) -> None:
 
 @trace.command(examples=["podwright trace anonymize examples/trace/pods.csv --out shared.jsonl"])
 def anonymize(options: TraceChange) -> None:
-    """Write a trace without names, and without anything that scheduling does not read.
+    """Write a trace with numbers in place of names, and only with what scheduling reads.
 
     Names of pods, namespaces, groups and priority classes, and keys and values of labels, become
     numbers; the keys of hostnames, zones, regions and instance types stay. Times, requests,

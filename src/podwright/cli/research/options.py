@@ -203,9 +203,7 @@ class TraceScaleOptions(TraceChange):
 class TraceMergeOptions(TraceInput):
     """The options of `podwright trace merge`."""
 
-    files: tuple[str, ...] = argument(
-        "Traces; all of them start at the start of the result.", "FILE"
-    )
+    files: tuple[str, ...] = argument("The traces to merge.", "FILE")
     prefix: tuple[str, ...] = option(
         "What the names of the pods of a trace start with; one for each FILE.",
         "NAME",

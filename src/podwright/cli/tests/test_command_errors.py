@@ -175,6 +175,7 @@ CHANGE = b'{"time": "2026-01-01T00:00:00Z", "event": "Add", "resource": {}}'
     ("data", "is_record"),
     [
         (CHANGE, True), (b"\n  \n" + CHANGE, True), (b'{"event": "Add"}\n{}', True),
+        (b'{"time": "2026-01-01T00:00:00Z", "event": "Add", "resourse": {}}', True),
         (b"{}", False), (b"", False), (b" \n", False), (b"[1]", False), (NESTED, False),
         (b'{"time": "", "kind": "Pod"}', False), (b"\xff", False), (b"kind: Pod", False),
         (b"{}\n" + CHANGE, False),

@@ -161,7 +161,7 @@ def test_the_custom_resources_that_plugins_register_are_followed(cluster):
         return node_of(cluster, "web")
 
     with served(cluster) as address:
-        line = f"scheduler --server {address} --no-leader-elect --plugin warm.py"
+        line = f"scheduler --server {address} --no-leader-elect --plugin warm.py --out log"
         _, errors, status = command_until(is_bound, line)
     assert status == 0
     assert errors.splitlines() == [
@@ -172,6 +172,9 @@ def test_the_custom_resources_that_plugins_register_are_followed(cluster):
         ", which has no effect",
         STOPPED.strip(),
     ]
+    explain = "explain web --run log --plugin warm.py -o name"
+    assert command(f"{explain} --attempt 1")[::2] == ("", 1)
+    assert command(explain)[::2] == ("n1\n", 0)
 
 
 def test_metrics_and_checks_of_health_are_served(cluster):
@@ -266,11 +269,14 @@ def test_a_dry_run_prints_bindings_and_preemptions(capsys):
     ("is_rejected", "text"),
     [
         (True, ""),
-        (False, "pod/default/p failed, and is tried again later: ValueError: no thermometer\n"),
+        (
+            False,
+            "scheduling pod default/p failed, and is tried again later: ValueError: cold\n",
+        ),
     ],
 )
 def test_attempts_that_fail_by_an_error_are_reported(is_rejected, text, capsys):
-    failure = Failure(message="ValueError: no thermometer", is_rejected=is_rejected)
+    failure = Failure(message="ValueError: cold", is_rejected=is_rejected)
     scheduler_run._report_failure(make_pod("p"), failure, 0)
     assert capsys.readouterr().err == text
 

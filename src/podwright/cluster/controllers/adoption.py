@@ -55,7 +55,7 @@ def controller_reference(owner: KubernetesObject) -> OwnerReference:
 
 
 def _uid(owner: KubernetesObject) -> str:
-    """Return the uid of an owner; one from a file gets that which `Scheduler.add` gives to pods."""
+    """Return the uid of an owner; its key if it has none yet, as `Scheduler.add` does for pods."""
     return owner.uid or owner.key
 
 
@@ -67,7 +67,7 @@ def adopted(obj: T, owner: KubernetesObject) -> T:
 
 def released(obj: T, owner: KubernetesObject) -> T:
     """Return an object without its references to an owner."""
-    references = tuple(r for r in obj.metadata.owner_references if r.uid != owner.uid)
+    references = tuple(r for r in obj.metadata.owner_references if r.uid != _uid(owner))
     return with_fields(obj, "metadata", owner_references=references)
 
 

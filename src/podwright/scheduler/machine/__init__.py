@@ -48,7 +48,10 @@ if TYPE_CHECKING:
     )
     from podwright.scheduler.machine.cycles.eviction import Eviction as Eviction
     from podwright.scheduler.machine.cycles.evictions import HELD as HELD, Evictions as Evictions
-    from podwright.scheduler.machine.cycles.failure import Failure as Failure
+    from podwright.scheduler.machine.cycles.failure import (
+        Failure as Failure,
+        error_text as error_text,
+    )
     from podwright.scheduler.machine.cycles.plugin_calls import (
         call_permit as call_permit,
         call_plugin as call_plugin,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         unpacked as unpacked,
     )
     from podwright.simulation.files.documents import Place as Place, Watch as Watch
+    from podwright.simulation.files.json_documents import is_record_line as is_record_line
     from podwright.simulation.files.manifests import (
         STDIN_SOURCE as STDIN_SOURCE,
         LoadedObjects as LoadedObjects,

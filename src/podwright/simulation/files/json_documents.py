@@ -132,6 +132,13 @@ def _is_from_server(data: bytes) -> bool:
     return isinstance(item, dict) and is_from_server(item)
 
 
+def is_record_line(value: Any) -> bool:
+    """Whether a document is a line of a record of changes, not an object."""
+    if not isinstance(value, dict) or "apiVersion" in value or "kind" in value:
+        return False
+    return "event" in value or isinstance(value.get("time"), str)
+
+
 def is_from_server(document: Document) -> bool:
     """Whether an API server has stored an object, as `ObjectMeta.is_from_server`."""
     metadata = document.get("metadata")

@@ -53,7 +53,7 @@ from podwright.simulation.files.documents import (
     is_configuration,
     read_documents,
 )
-from podwright.simulation.files.json_documents import is_from_server
+from podwright.simulation.files.json_documents import is_from_server, is_record_line
 from podwright.simulation.files.kwok_recording import is_change
 
 FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
@@ -507,9 +507,7 @@ def _recorded(document: Document) -> str:
     """Return what a file of changes is, of which this is one; "" for other documents."""
     if is_change(document):
         return "a recording of kwokctl, with changes of its objects"
-    is_typed = "apiVersion" in document or "kind" in document
-    is_line = "event" in document or isinstance(document.get("time"), str)
-    if is_line and not is_typed:
+    if is_record_line(document):
         return "a record of changes, which `podwright simulate --events` plays"
     return ""
 

@@ -19,7 +19,7 @@ from podwright.online.apiserver.scheduling.plugin_monitor import PluginMonitor
 from podwright.online.apiserver.scheduling.received_configuration import called_extenders
 from podwright.scheduler.config import ExtenderCall, KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender, Plugin
-from podwright.scheduler.machine import Failure, SchedulerOptions
+from podwright.scheduler.machine import Failure, SchedulerOptions, error_text
 from podwright.simulation.recording import DecisionLog, TimelineFeed
 from podwright.simulation.world import World, with_scheduler
 
@@ -258,11 +258,5 @@ def _log_ignored(text: str) -> None:
 
 
 def _log_failure(pod: Pod, failure: Failure, _now_ns: int) -> None:
-    """Log an attempt that failed by an error, such as that of a plugin; rejections are not errors.
-
-    Upstream: pkg/scheduler/schedule_one.go, handleSchedulingFailure
-    """
-    if not failure.is_rejected:
-        _LOGGER.error(
-            "scheduling pod %s failed, and is tried again later: %s", pod.key, failure.message
-        )
+    if text := error_text(pod, failure):
+        _LOGGER.error("%s", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import NO_NODES, Decision, Rejection, Status, fit_error
 
 
@@ -30,6 +31,16 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     pending: frozenset[str] = frozenset()
     nominated_node: str | None = ""
     reason: str = ""
+
+
+def error_text(pod: Pod, failure: Failure) -> str:
+    """Return what to report of an attempt that failed by an error; "" for a rejection.
+
+    Upstream: pkg/scheduler/schedule_one.go, handleSchedulingFailure
+    """
+    if failure.is_rejected:
+        return ""
+    return f"scheduling pod {pod.key} failed, and is tried again later: {failure.message}"
 
 
 def refused(status: Status) -> Failure:
