@@ -51,60 +51,58 @@ class Recording:
     [
         pytest.param(
             lambda: pw.Scheduler().add([NODE]),  # type: ignore[arg-type]
-            "objects[0]: a Kubernetes object is expected, not a list; pass the objects as "
+            "objects[0]: must be a Kubernetes object, not a list; pass the objects as "
             "separate arguments: *objects",
             id="a list of objects",
         ),
         pytest.param(
             lambda: pw.World().add(NODE, {"kind": "Node"}),  # type: ignore[arg-type]
-            "objects[1]: a Kubernetes object is expected, not a dict; podwright.load reads "
-            "manifests",
+            "objects[1]: must be a Kubernetes object, not a dict; podwright.load reads manifests",
             id="a manifest",
         ),
         pytest.param(
             lambda: pw.World().remove("n1"),  # type: ignore[arg-type]
-            "objects[0]: a Kubernetes object is expected, not a str; podwright.load reads "
-            "manifests",
+            "objects[0]: must be a Kubernetes object, not a str; podwright.load reads manifests",
             id="a name",
         ),
         pytest.param(
             lambda: pw.Scheduler(gates="A=true"),  # type: ignore[arg-type]
-            'gates: the result of podwright.parse_gates("Name=true") is expected, not a str',
+            'gates: must be the result of podwright.parse_gates("Name=true"), not a str',
             id="gates as text",
         ),
         pytest.param(
             lambda: pw.Scheduler({"profiles": []}),  # type: ignore[arg-type]
-            "configuration: the result of podwright.read_configuration is expected, not a dict",
+            "configuration: must be the result of podwright.read_configuration, not a dict",
             id="a configuration as a dict",
         ),
         pytest.param(
             lambda: pw.Scheduler(plugins=Own),  # type: ignore[arg-type]
-            "plugins: a sequence of plugin classes is expected, not the class Own",
+            "plugins: must be a sequence of plugin classes, not the class Own",
             id="one plugin",
         ),
         pytest.param(
             lambda: pw.World(plugins=[Own()]),  # type: ignore[list-item]
-            "plugins[0]: a subclass of podwright.Plugin is expected, not an Own",
+            "plugins[0]: must be a subclass of podwright.Plugin, not an Own",
             id="an instance of a plugin",
         ),
         pytest.param(
             lambda: pw.Scheduler(seed="1"),  # type: ignore[arg-type]
-            "seed: an integer is expected, not a str",
+            "seed: must be an integer, not a str",
             id="a seed as text",
         ),
         pytest.param(
             lambda: pw.Scheduler(seed=True),
-            "seed: an integer is expected, not a bool",
+            "seed: must be an integer, not a bool",
             id="a seed that is true",
         ),
         pytest.param(
             lambda: pw.Scheduler(tie_rule="heap"),  # type: ignore[arg-type]
-            "tie_rule: a podwright.TieRule is expected, not a str",
+            "tie_rule: must be a podwright.TieRule, not a str",
             id="a tie rule as text",
         ),
         pytest.param(
             lambda: pw.World(batching=1),  # type: ignore[arg-type]
-            "batching: a bool is expected, not an int",
+            "batching: must be a bool, not an int",
             id="a number as a switch",
         ),
         pytest.param(
@@ -114,38 +112,37 @@ class Recording:
         ),
         pytest.param(
             lambda: pw.World(observers=[Silent()]),  # type: ignore[list-item]
-            "observers[0]: an object with at least one of changed(), creation_rejected(), "
+            "observers[0]: must be an object with at least one of changed(), creation_rejected(), "
             "decided(), event_recorded(), "
-            "node_event(), operated(), removal_handled() is expected, not a Silent",
+            "node_event(), operated(), removal_handled(), not a Silent",
             id="no method",
         ),
         pytest.param(
             lambda: pw.World(observers=[Recording]),  # type: ignore[list-item]
-            "observers[0]: an instance is expected, not the class Recording",
+            "observers[0]: must be an instance, not the class Recording",
             id="a class",
         ),
         pytest.param(
             lambda: pw.World().do("drain"),  # type: ignore[arg-type]
-            "operation: an operation is expected, not a str",
+            "operation: must be an operation, not a str",
             id="an operation as text",
         ),
         pytest.param(
             lambda: pw.World().do(pw.Delete(pw.Pod, "default/a")),  # type: ignore[arg-type]
-            'operation.object_kind: a group and a kind, ("", "Pod"), is expected,'
-            " not the class Pod",
+            'operation.object_kind: must be a group and a kind, ("", "Pod"), not the class Pod',
             id="a class as a group and a kind",
         ),
         pytest.param(
             lambda: pw.simulate([NODE, 5]),
-            "objects[1]: a path or an object is expected, not an int",
+            "objects[1]: must be a path or an object, not an int",
             id="an object that is a number",
         ),
         pytest.param(
-            lambda: pw.simulate(5), "objects: a path or several is expected, not an int", id="5"
+            lambda: pw.simulate(5), "objects: must be a path or several, not an int", id="5"
         ),
         pytest.param(
             lambda: pw.simulate([NODE], events=[NODE]),
-            "events[0]: a path or a dict is expected, not a Node",
+            "events[0]: must be a path or a dict, not a Node",
             id="an object as an event",
         ),
     ],
@@ -182,11 +179,11 @@ def test_a_path_where_its_contents_are_expected_is_an_error_that_says_how_to_rea
     call: Callable[[Any], object], argument: str
 ) -> None:
     reader = {
-        "objects[0]": "a Kubernetes object is expected, not a str; podwright.load reads manifests",
-        "question[0]": "a Kubernetes object is expected, not a str; podwright.load reads manifests",
-        "nodes[0]": "the name of a node is expected, not a dict",
-        "autoscaling": "the result of podwright.read_node_groups is expected, not a str",
-        "log": "the result of podwright.DecisionLog.open is expected, not a str",
+        "objects[0]": "must be a Kubernetes object, not a str; podwright.load reads manifests",
+        "question[0]": "must be a Kubernetes object, not a str; podwright.load reads manifests",
+        "nodes[0]": "must be the name of a node, not a dict",
+        "autoscaling": "must be the result of podwright.read_node_groups, not a str",
+        "log": "must be the result of podwright.DecisionLog.open, not a str",
     }
     with pytest.raises(pw.ArgumentError) as raised:
         call("x.yaml")

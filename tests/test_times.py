@@ -156,18 +156,18 @@ def test_a_timeout_is_a_duration(timeout: Any) -> None:
     [
         pytest.param(
             lambda: pw.World().run("soon"),
-            'until: Invalid value: "soon": a duration since the start such as 1h30m is expected, or'
+            'until: Invalid value: "soon": must be a duration since the start such as 1h30m, or'
             " a time such as 2026-01-01T12:00:00Z",
             id="neither",
         ),
         pytest.param(
             lambda: pw.World().run(datetime(2026, 1, 1)),  # noqa: DTZ001 - rejected
-            'until: Invalid value: "2026-01-01 00:00:00": a datetime with a time zone is expected',
+            'until: Invalid value: "2026-01-01 00:00:00": must be a datetime with a time zone',
             id="no time zone",
         ),
         pytest.param(
             lambda: pw.World().run(pd.NaT),
-            'until: Invalid value: "NaT": a datetime with a time zone is expected',
+            'until: Invalid value: "NaT": must be a datetime with a time zone',
             id="no time at all",
         ),
         pytest.param(
@@ -177,18 +177,18 @@ def test_a_timeout_is_a_duration(timeout: Any) -> None:
         ),
         pytest.param(
             lambda: pw.World().run("3600"),
-            'until: Invalid value: "3600": it has no unit: a duration since the start such as 1h30m'
-            " is expected, or a time such as 2026-01-01T12:00:00Z",
+            'until: Invalid value: "3600": it has no unit: must be a duration since the start such'
+            " as 1h30m, or a time such as 2026-01-01T12:00:00Z",
             id="a text without unit",
         ),
         pytest.param(
             lambda: pw.World(start="5m"),
-            'start: Invalid value: "5m": a time such as 2026-01-01T12:00:00Z is expected',
+            'start: Invalid value: "5m": must be a time such as 2026-01-01T12:00:00Z',
             id="a relative start",
         ),
         pytest.param(
             lambda: pw.World(start=timedelta(minutes=5)),
-            'start: Invalid value: "0:05:00": a time such as 2026-01-01T12:00:00Z is expected, or a'
+            'start: Invalid value: "0:05:00": must be a time such as 2026-01-01T12:00:00Z, or a'
             " datetime",
             id="a timedelta as start",
         ),
@@ -200,18 +200,18 @@ def test_a_timeout_is_a_duration(timeout: Any) -> None:
         ),
         pytest.param(
             lambda: pw.simulate([NODE], events={"at": datetime(2026, 1, 1), "cordon": "n1"}),  # noqa: DTZ001 - rejected
-            'events: line 1: at: Invalid value: "2026-01-01 00:00:00": a datetime with a time zone'
-            " is expected",
+            'events: line 1: at: Invalid value: "2026-01-01 00:00:00": must be a datetime with a'
+            " time zone",
             id="an event",
         ),
         pytest.param(
             lambda: pw.simulate([NODE], sample="0s"),
-            'sample: Invalid value: "0s": a duration such as 1h30m is expected, greater than 0',
+            'sample: Invalid value: "0s": must be a duration such as 1h30m, greater than 0',
             id="no duration",
         ),
         pytest.param(
             lambda: pw.BlockingQueue(lambda: 0).pop(timeout="-1ns"),
-            'timeout: Invalid value: "-1ns": a duration such as 1h30m is expected, 0 or more',
+            'timeout: Invalid value: "-1ns": must be a duration such as 1h30m, 0 or more',
             id="a negative timeout",
         ),
     ],
@@ -301,12 +301,12 @@ def test_another_type_is_an_error_that_names_the_types(value: Any, log: pw.Decis
         lambda: pw.World(start=value),
         lambda: pw.simulate([NODE], sample=value),
     ):
-        with pytest.raises(pw.ArgumentError, match=r"(at|start|sample): .* is expected, not "):
+        with pytest.raises(pw.ArgumentError, match=r"(at|start|sample): must be .*, not "):
             call()
 
 
 def test_an_attempt_and_a_time_exclude_each_other(log: pw.DecisionLog) -> None:
-    with pytest.raises(pw.ArgumentError, match="attempt and at: one of them is expected"):
+    with pytest.raises(pw.ArgumentError, match="attempt and at: specify one of them"):
         pw.explain_cycle(log, "default/web", 1, at="1m")
-    with pytest.raises(pw.ArgumentError, match="until and at: one of them is expected"):
+    with pytest.raises(pw.ArgumentError, match="until and at: specify one of them"):
         pw.replay(log, until=1, at="1m")

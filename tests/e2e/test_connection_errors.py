@@ -146,7 +146,7 @@ def test_credentials_that_are_expired_or_lack_rights(command, folder):
         path = kubeconfig(folder, server)
         text = failure(f"{command} --kubeconfig {path}", 3)
         assert 'User "dev" cannot list' in text
-        assert "let an administrator grant it" in text
+        assert "ask an administrator to grant it" in text
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -154,7 +154,7 @@ def test_a_server_that_is_no_api_server(command, folder):
     with serving(_Cluster, version="", status=404) as server:
         path = kubeconfig(folder, server)
         text = failure(f"{command} --kubeconfig {path}", 3)
-        assert "is not an API server of Kubernetes" in text
+        assert "is not a Kubernetes API server" in text
 
 
 @pytest.mark.parametrize("command", NAMED)
@@ -173,10 +173,10 @@ def test_clusters_that_are_named_among_files(command, folder, monkeypatch):
         assert "renew the token" in text
     with serving(_Cluster, status=403) as server:
         kubeconfig(folder, server)
-        assert "let an administrator grant it" in failure(current, 3)
+        assert "ask an administrator to grant it" in failure(current, 3)
     with serving(_Cluster, version="", status=404) as server:
         kubeconfig(folder, server)
-        assert "is not an API server of Kubernetes" in failure(current, 3)
+        assert "is not a Kubernetes API server" in failure(current, 3)
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_a_destination_that_cannot_be_used(command, folder):
         assert "http://127.0.0.1:9 cannot be reached: Connection refused" in fails(unreachable, 3)
         for options, text in (
             ({"status": 401}, "renew the token"),
-            ({"status": 403}, "let an administrator grant it"),
-            ({"status": 404, "version": ""}, "is not an API server of Kubernetes"),
+            ({"status": 403}, "ask an administrator to grant it"),
+            ({"status": 404, "version": ""}, "is not a Kubernetes API server"),
             ({"identity": {}}, "its namespace kube-system has no uid"),
         ):
             with serving(_Cluster, **options) as server:
@@ -221,10 +221,7 @@ def test_a_record_of_a_cluster_that_is_never_listed_ends_and_says_so(folder):
     with serving(_Cluster) as server:  # it ends each watch before it has listed the objects
         path = kubeconfig(folder, server)
         done = run(f"record --out record.jsonl --duration 1ms --kubeconfig {path}")
-    assert (
-        "namespaces: the watch ended before it had listed all objects; the next attempt follows"
-        in done.stderr
-    )
+    assert "namespaces: the watch ended before it had listed all objects; retrying" in done.stderr
     assert "record.jsonl is incomplete: it ended before all objects were listed" in done.stderr
 
 

@@ -146,7 +146,7 @@ def test_all_errors_are_reported_together(tmp_path):
     output = run(f"convert {files} -o record --start never", status=2).stderr
     assert "a.jsonl: line 1: time: Invalid value" in output
     assert "b.yaml" in output
-    assert '--start: Invalid value: "never": a time such as' in output
+    assert '--start: Invalid value: "never": must be a time such as' in output
 
 
 def test_a_time_is_a_duration_or_a_time(tmp_path):
@@ -154,7 +154,7 @@ def test_a_time_is_a_duration_or_a_time(tmp_path):
     record.write_text(run(f"convert {QUICKSTART} -o record").stdout)
     output = run(f"convert {record} --at soon", status=2).stderr
     assert output == (
-        'error: --at: Invalid value: "soon": a duration since the start such as 1h30m is expected,'
+        'error: --at: Invalid value: "soon": must be a duration since the start such as 1h30m,'
         " or a time such as 2026-01-01T12:00:00Z\n"
     )
 

@@ -227,4 +227,6 @@ def test_a_sweep_runs_with_installed_plugins(install, tmp_path, cluster):
     other = msgspec.structs.replace(configurations["large"], packages=("rack_plugins 1.1",))
     assert other.digest != configurations["large"].digest
     error = figures_of_run(large, found.inputs[0], other, found.options).error
-    assert "plugins of rack_plugins 1.1 are expected, and this worker has rack_plugins 1.2" in error
+    assert (
+        "the plugins of rack_plugins 1.1 are needed, and this worker has rack_plugins 1.2" in error
+    )

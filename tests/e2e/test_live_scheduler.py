@@ -140,7 +140,7 @@ def test_a_full_disk_delays_the_log_and_not_the_decisions(cluster, tmp_path):
         send(cluster, "POST", PODS, new_pod("api", "3"))
         assert until(lambda: node_of(cluster, "api")) == "large"
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, unlimited)
-        until(lambda: "the decision log is written again" in log.read_text())
+        until(lambda: "the decision log is being written again" in log.read_text())
     assert process.returncode == 0
     for name in ("web", "api"):
         assert run(f"explain {name} --run {folder} -o name").stdout == "large\n"

@@ -246,7 +246,7 @@ def test_a_defect_is_not_an_answer(status_of, monkeypatch, capsys):
     monkeypatch.setattr(PlainCommand, "invoke", _raising(KeyError("x")))
     assert status_of("version") == 3
     stderr = capsys.readouterr().err.splitlines()
-    assert stderr[-1] == "error: podwright failed with KeyError: a defect of podwright"
+    assert stderr[-1] == "error: podwright failed with KeyError: a bug in podwright"
 
 
 def test_ctrl_c_is_130(status_of, monkeypatch):

@@ -109,7 +109,7 @@ def test_errors_of_all_files_are_reported_and_nothing_is_compared(write):
     )
     assert output[2].startswith(f"error: {record}: line 13: time: Invalid value")
     line = LOG.count("\n") + 1
-    assert output[3].startswith(f"error: {log}: line {line}: an object is expected")
+    assert output[3].startswith(f"error: {log}: line {line}: must be an object")
     assert output[4].startswith(f"error: {config}")
 
 

@@ -59,7 +59,7 @@ def test_documents_and_names(files: str, tmp_path: Path) -> None:
     ("options", "message"),
     [
         ("--only FDG", "'FDG' is none of 01-Random, 02-DotProd"),
-        ("--seeds 5-x", "seeds such as 0-9 or 1,5,7 are expected"),
+        ("--seeds 5-x", "must be seeds, such as 0-9 or 1,5,7"),
         ("--seeds 5-1", "a range starts with its least seed"),
         ("--tuning-ratio -1 --jobs 1", "tuning_ratio: -1.0 is not a number of at least 0"),
         ("--print-config", "needs one list of pods and one --only, not 1 and 6"),

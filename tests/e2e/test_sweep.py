@@ -72,7 +72,7 @@ def test_failed_runs_are_exit_status_1(plan: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--seeds x", "seeds such as 0-9 or 1,5,7 are expected"),
+        ("--seeds x", "must be seeds, such as 0-9 or 1,5,7"),
         ("--best wait", "--best: no run has wait; there are wait p99, placed"),
         ("--figure cpu", "--figure: no run has cpu; there are wait p99, placed"),
         ("--per-run-memory lots", '"lots" is not a size'),

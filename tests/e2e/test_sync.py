@@ -206,4 +206,4 @@ def test_a_destination_that_is_started_again_empty_gets_everything_again(cluster
         port = str(urlsplit(target).port)
         stack.enter_context(embedded(tmp_path / "second", *OFF, "--port", port))
         until(has_old, describe=err.read_text)
-    assert "it is brought to the state of the source again" in err.read_text()
+    assert "it is being brought to the state of the source again" in err.read_text()

@@ -68,7 +68,7 @@ CONTAINER = '{"name": "c", "image": "i", "resources": {"requests": {"cpu": "%s"}
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('"apply": "pod"', 'line 1: apply: Invalid value: "pod": an object is expected'),
+        ('"apply": "pod"', 'line 1: apply: Invalid value: "pod": must be an object'),
         ('"aply": {}', 'line 1: aply: Unsupported value: "aply"'),
         ('"apply": ' + POD % ("{}", CONTAINER % 1), "apply.metadata.name: Required value"),
         (

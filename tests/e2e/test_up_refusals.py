@@ -62,7 +62,7 @@ main()
         ("--config {folder}/one.yaml --config absent.yaml", "absent.yaml: cannot be read"),
         ("absent.yaml", "absent.yaml: cannot be read: No such file or directory"),
         ("--config absent.yaml", "absent.yaml: cannot be read: No such file or directory"),
-        ("--db {folder}", "{folder} is a folder; the file of a database is expected"),
+        ("--db {folder}", "{folder} is a folder; name the file of a database"),
         ("--db {folder}/absent/cluster.db", "{folder}/absent/cluster.db cannot be created"),
         ("--record {folder}/wrong.yaml", "{folder}/wrong.yaml: exists already; name another file"),
         ("--record {folder}/absent/record.jsonl", "cannot be written: No such file or directory"),

@@ -80,7 +80,7 @@ def test_a_shadow_needs_another_scheduler_and_an_empty_folder(tmp_path):
     assert "'--record': has no effect with --shadow" in refused.stderr
     (tmp_path / "record.jsonl").write_text("")
     refused = run(f"up --no-scheduler --shadow {tmp_path}", status=2)
-    assert "has a record already; name another folder" in refused.stderr
+    assert "already has a record; name another folder" in refused.stderr
 
 
 def test_a_configuration_with_extenders_is_refused(tmp_path):

@@ -78,7 +78,7 @@ REFUSED = [
     ),
     pytest.param(
         pod("nodeName: 5"),
-        "spec.nodeName: Invalid value: 5: a string is expected; put it in quotes",
+        "spec.nodeName: Invalid value: 5: must be a string; put it in quotes",
         id="a number as a string",
     ),
     pytest.param(
@@ -182,8 +182,8 @@ def test_errors_in_objects_and_in_events_are_reported_together(write) -> None:
     )
     lines = run(f"simulate {files} --events {events}", status=2).stderr.splitlines()
     assert [line.rpartition("/")[2] for line in lines] == [
-        "cluster.yaml: document 3 (line 18): spec.hostname: Invalid value: 5: a string is"
-        " expected; put it in quotes",
+        "cluster.yaml: document 3 (line 18): spec.hostname: Invalid value: 5: must be a string"
+        "; put it in quotes",
         'events.jsonl: line 3: drain: Node "absent" does not exist at that time',
         "events.jsonl: line 4: drain: Invalid value: 5: must be a string or an object",
     ]

@@ -282,7 +282,7 @@ def test_the_scheduler_ends_if_it_may_not_read_what_it_requires(cluster, tmp_pat
     last = done.stderr.splitlines()[-1]
     assert last.startswith("error: ")
     assert lacking(last) <= set(rights)
-    assert "let an administrator grant it" in last
+    assert "ask an administrator to grant it" in last
 
 
 def test_what_is_not_followed_is_said(cluster, tmp_path):

@@ -16,7 +16,7 @@ VIEWS = {
     "configuration": ("/configuration", ".cm-content[aria-label]"),
     "object": ("/resources?kind=pods&object=default/training", "pw-object td"),
     "runs": ("/runs", "pw-runs .error"),
-    "sync": ("/sync", "text=No sync fills this cluster"),
+    "sync": ("/sync", "text=No sync is connected to this cluster"),
 }
 DIALOGS = {
     "help": ("/", "Help: keyboard", "dialog[open]"),

@@ -36,7 +36,7 @@ def is_listening(address):
     [
         ("a: [1, x]", {"document": {"a": [1, "x"]}}),
         ('{"a": 1}', {"document": {"a": 1}}),
-        ("a: 1\n---\nb: 2", {"problem": "There are 2 documents; one is expected."}),
+        ("a: 1\n---\nb: 2", {"problem": "There are 2 documents; enter one."}),
         ("", {"problem": "There is no object."}),
     ],
 )

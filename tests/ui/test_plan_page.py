@@ -75,7 +75,7 @@ def test_nodes_are_bought_and_an_autoscaler_is_tried(page, own_demo, watched):
     plan.get_by_role("cell", name="chosen by the expander").first.wait_for()
     plan.get_by_role("button", name="Nodes to buy").click()
     plan.get_by_role("button", name="Answer").click()
-    plan.get_by_text("types: Required value: at least one type is expected").wait_for()
+    plan.get_by_text("types: Required value: name at least one type").wait_for()
     assert ["422" in each for each in watched.errors] == [True]
     watched.errors.clear()
     plan.get_by_label("Types of nodes").fill(TYPES)

@@ -65,7 +65,7 @@ EMPTY = {
     "/queue": [("pw-queue", "No pod waits.")],
     "/resources?kind=pods": [("pw-resources", "There are no objects of kind Pod.")],
     "/runs": [("pw-runs", "The folder has no runs.")],
-    "/sync": [("body", "No sync fills this cluster")],
+    "/sync": [("body", "No sync is connected to this cluster")],
 }
 
 

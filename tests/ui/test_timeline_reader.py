@@ -77,7 +77,10 @@ def test_the_states_are_those_of_the_reader_in_python_forwards_and_backwards(con
     ("damaged", "message"),
     [
         (lambda content: content[:-1], "the timeline ends within a chunk"),
-        (lambda content: b"nonsense" + content, "byte 0: a chunk of a timeline is expected"),
+        (
+            lambda content: b"nonsense" + content,
+            "byte 0: must be the start of a chunk of a timeline",
+        ),
     ],
     ids=["cut off", "no timeline"],
 )

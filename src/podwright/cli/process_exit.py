@@ -103,7 +103,7 @@ def run_and_exit(command: Callable[[], object]) -> NoReturn:
         except MemoryError:
             failure = "not enough memory"
         except Exception as error:  # noqa: BLE001 - a defect; its status must differ from a result's
-            failure = f"podwright failed with {type(error).__name__}: a defect of podwright"
+            failure = f"podwright failed with {type(error).__name__}: a bug in podwright"
             with suppress(OSError):
                 traceback.print_exception(error)
     has_reader = _has_reader(sys.stdout)

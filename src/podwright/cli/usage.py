@@ -129,7 +129,7 @@ class PlainCommand(TyperCommand):
             if param.param_type_name != "option" or param.multiple or order.count(param) == 1:
                 continue
             if not param.is_flag:
-                message = f"is given {order.count(param)} times, and has one value."
+                message = f"is given {order.count(param)} times; give it once."
                 raise typer.BadParameter(message, ctx=ctx, param=param)
             if words & {*param.opts} and words & {*param.secondary_opts}:
                 hint = ", ".join(f"'{name}'" for name in (*param.opts, *param.secondary_opts))

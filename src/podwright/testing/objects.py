@@ -212,7 +212,7 @@ def _require_unit(what: str, size: object, example: str) -> str:
     """Return a size in bytes, which is a text with a unit or 0."""
     text = str(size)
     if not isinstance(size, str) or (text.strip("0123456789.") == "" and text.strip("0.")):
-        raise ArgumentError(f"{what}: {size} has no unit: a text such as {example} is expected")
+        raise ArgumentError(f"{what}: {size} has no unit: must be a text such as {example}")
     return text
 
 

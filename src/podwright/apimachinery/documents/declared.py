@@ -70,13 +70,11 @@ SelectorText: TypeAlias = Annotated[str, checked(_selector_problems)]
 Amount: TypeAlias = Annotated[QuantityText, checked(_amount_problems)]
 """A quantity that is not negative, as a text or a number."""
 Name: TypeAlias = Annotated[
-    str, checked(lambda name, path: () if name else [invalid(path, name, "a name is expected")])
+    str, checked(lambda name, path: () if name else [invalid(path, name, "must be a name")])
 ]
 NamespacedNameText: TypeAlias = Annotated[
     str,
-    checked(
-        lambda key, path: () if "/" in key else [invalid(path, key, "namespace/name is expected")]
-    ),
+    checked(lambda key, path: () if "/" in key else [invalid(path, key, "must be namespace/name")]),
 ]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 PositiveCount: TypeAlias = Annotated[int, Meta(ge=1)]

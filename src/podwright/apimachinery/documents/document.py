@@ -520,7 +520,7 @@ def _walk_float(
     if not isinstance(value, int | float) or isinstance(value, bool):
         return _wrong(value, "a number", path, errors)
     if not abs(value) <= _MAX_FLOAT32:
-        errors.append(invalid(path, str(value), "must be a number of 32 bits"))
+        errors.append(invalid(path, str(value), "must be a 32-bit number"))
         return _WRONG
     return _bounded(float(value), value, kind, path, errors)
 

@@ -89,7 +89,7 @@ def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
         With all errors.
     """
     if not isinstance(document, dict):
-        raise InvalidObject([_whole(source, f"an object is expected, not {quoted(document)}")])
+        raise InvalidObject([_whole(source, f"must be an object, not {quoted(document)}")])
     cls = _struct_of(document.get("apiVersion"), document.get("kind"))
     if cls is None:
         raise InvalidObject(
@@ -127,7 +127,7 @@ def decode_as(document: Mapping[str, Any], cls: type[T], *, source: str = "") ->
         With all errors, including a different kind.
     """
     if not isinstance(document, dict):
-        raise InvalidObject([_whole(source, f"an object is expected, not {quoted(document)}")])
+        raise InvalidObject([_whole(source, f"must be an object, not {quoted(document)}")])
     if document.get("kind", cls.kind) != cls.kind:
         message = unsupported(document["kind"], [cls.kind])
         raise InvalidObject(
@@ -365,7 +365,7 @@ def _walk(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
         hint = (
             "; put it in quotes" if expected is str and not isinstance(value, list | dict) else ""
         )
-        yield path, invalid(value, f"{_JSON_NAME[expected]} is expected{hint}"), value
+        yield path, invalid(value, f"must be {_JSON_NAME[expected]}{hint}"), value
 
 
 def _is_plain(value: Any, expected: Any) -> bool:
@@ -380,21 +380,21 @@ def _walk_union(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
         yield from _walk_quantity(value, path)
     elif not any(_is_plain(value, choice) for choice in choices):
         names = " or ".join(_JSON_NAME[choice] for choice in choices)
-        yield path, invalid(value, f"{names} is expected"), value
+        yield path, invalid(value, f"must be {names}"), value
 
 
 def _walk_number(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
     kind, limits = get_args(expected)
     problems = list(_walk(value, kind, path))
     if not problems and not limits.ge <= value <= limits.le:
-        detail = f"a number from {limits.ge} to {limits.le} is expected"
+        detail = f"must be a number from {limits.ge} to {limits.le}"
         problems.append((path, invalid(value, detail), value))
     yield from problems
 
 
 def _walk_list(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
     if not isinstance(value, list | tuple):
-        yield path, invalid(value, "a list is expected"), value
+        yield path, invalid(value, "must be a list"), value
         return
     for index, entry in enumerate(value):
         yield from _walk(entry, expected, f"{path}[{index}]")
@@ -402,7 +402,7 @@ def _walk_list(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
 
 def _walk_quantity(value: Any, path: str) -> Iterator[_Problem]:
     if not isinstance(value, str | int | float):
-        yield path, invalid(value, "a quantity is expected, such as 500m or 2Gi"), value
+        yield path, invalid(value, "must be a quantity, such as 500m or 2Gi"), value
         return
     try:
         parse_quantity(value)
@@ -412,7 +412,7 @@ def _walk_quantity(value: Any, path: str) -> Iterator[_Problem]:
 
 def _walk_map(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
     if not isinstance(value, dict):
-        yield path, invalid(value, "a map is expected"), value
+        yield path, invalid(value, "must be a map"), value
         return
     for key, entry in value.items():
         if not isinstance(key, str):
@@ -422,7 +422,7 @@ def _walk_map(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
 
 def _walk_struct(value: Any, expected: type[msgspec.Struct], path: str) -> Iterator[_Problem]:
     if not isinstance(value, dict):
-        yield path, invalid(value, "an object is expected"), value
+        yield path, invalid(value, "must be an object"), value
         return
     prefix = f"{path}." if path else ""
     hints = get_type_hints(expected, include_extras=True)

@@ -126,7 +126,7 @@ def require_type(value: object, types: type | tuple[type, ...], what: str, expec
     ArgumentError
     """
     if not isinstance(value, types):
-        raise ArgumentError(f"{what}: {expected} is expected, not {described_type(value)}")
+        raise ArgumentError(f"{what}: must be {expected}, not {described_type(value)}")
 
 
 def described_type(value: object) -> str:

@@ -114,7 +114,7 @@ def require_objects(objects: Iterable[object], what: str = "objects") -> None:
         elif isinstance(obj, Mapping | str):
             advice = "; podwright.load reads manifests"
         raise ArgumentError(
-            f"{what}[{index}]: a Kubernetes object is expected, not {described_type(obj)}{advice}"
+            f"{what}[{index}]: must be a Kubernetes object, not {described_type(obj)}{advice}"
         )
 
 

@@ -73,9 +73,9 @@ def _problem(row: dict[str, Any], line: int) -> TableError | None:
         is_number = isinstance(value, str) and value.isascii() and value.isdigit()
         is_needed = column in _NUMBERS or (column in _TIMES and bool(value))
         if is_needed and not is_number:
-            return TableError("a whole number is expected", line, column, value or "")
+            return TableError("must be a whole number", line, column, value or "")
         if column in {"sn", "name"} and not value:
-            return TableError("a name is expected", line, column, "")
+            return TableError("must be a name", line, column, "")
     return None
 
 
@@ -177,7 +177,7 @@ def _time_ns(pod: Pod, key: str, least_ns: int, errors: list[FieldError]) -> int
         return None
     detail = ""
     if not (text.isascii() and text.isdigit()):
-        detail = "a whole number of seconds is expected"
+        detail = "must be a whole number of seconds"
     elif int(text) * SECOND_NS < least_ns:
         detail = f"before its creation, at second {least_ns // SECOND_NS}"
     if not detail:

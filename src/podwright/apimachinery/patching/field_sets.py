@@ -207,7 +207,7 @@ def canonical(found: Any) -> FieldSet:
         The set is not a tree of objects, or a path element is malformed.
     """
     if not isinstance(found, dict):
-        raise ElementError("an object is expected")
+        raise ElementError("must be an object")
     made: FieldSet = {}
     for key, inside in found.items():
         if key == SELF:

@@ -128,7 +128,7 @@ def read_entries(entries: Any, *, is_stored: bool = True) -> Managers:
 
 def _checked(entry: Any, index: int) -> Document:
     if not isinstance(entry, dict):
-        raise EntriesError("an object is expected")
+        raise EntriesError("must be an object")
     if entry.get("operation") not in ("Apply", "Update"):
         raise EntriesError("operation must be `Apply` or `Update`")
     if not entry.get("apiVersion"):

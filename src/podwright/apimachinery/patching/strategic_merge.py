@@ -420,7 +420,7 @@ def _key_of(item: Any, key: str) -> Hashable:
 def _identity(value: Any) -> Hashable:
     """Return a value of JSON such that only equal values of one type are equal."""
     if isinstance(value, dict | list):
-        raise unclassified(f"a value without parts is expected, got {printed(value)}")
+        raise unclassified(f"must be a value without parts, got {printed(value)}")
     return type(value), value
 
 

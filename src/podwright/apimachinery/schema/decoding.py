@@ -65,7 +65,7 @@ def decoding_problems(
         The structs around the value, for suggestions.
     """
     if not isinstance(document, dict):
-        yield path, invalid(document, "an object is expected"), document
+        yield path, invalid(document, "must be an object"), document
         return
     prefix = f"{path}." if path else ""
     here = (*parents, (path, struct))
@@ -89,12 +89,12 @@ def _value_problems(
     if ref.element is not None:
         if ref.container == "list":
             if not isinstance(value, list | tuple):
-                yield path, invalid(value, "a list is expected"), value
+                yield path, invalid(value, "must be a list"), value
                 return
             entries = [(f"{path}[{index}]", entry) for index, entry in enumerate(value)]
         else:
             if not isinstance(value, dict):
-                yield path, invalid(value, "a map is expected"), value
+                yield path, invalid(value, "must be a map"), value
                 return
             entries = [(f"{path}[{key}]", entry) for key, entry in value.items()]
         for place, entry in entries:
@@ -119,7 +119,7 @@ def _scalar_problem(value: Any, name: str) -> str:
             return _base64_problem(value)
         case "int-or-string":
             is_right = isinstance(value, str) or _is_integer(value, 2**31)
-            return "" if is_right else invalid(value, "an integer or a string is expected")
+            return "" if is_right else invalid(value, "must be an integer or a string")
         case "int32" | "int64":
             return _integer_problem(value, _LIMITS[name])
         case _:
@@ -132,7 +132,7 @@ def _time_problem(value: Any, *, is_micro: bool) -> str:
     if is_time and (not is_micro or _MICRO.search(value)):
         return ""
     example = "2026-03-02T10:11:12.000000Z" if is_micro else "2026-03-02T10:11:12Z"
-    return invalid(value, f"a time is expected, such as {example}")
+    return invalid(value, f"must be a time, such as {example}")
 
 
 def _plain_problem(value: Any, name: str) -> str:
@@ -141,7 +141,7 @@ def _plain_problem(value: Any, name: str) -> str:
         return ""
     is_scalar = not isinstance(value, list | dict)
     hint = "; put it in quotes" if name == "string" and is_scalar else ""
-    return invalid(value, f"{_JSON_NAME[name]} is expected{hint}")
+    return invalid(value, f"must be {_JSON_NAME[name]}{hint}")
 
 
 def _is_integer(value: Any, limit: int) -> bool:
@@ -152,13 +152,13 @@ def _integer_problem(value: Any, limit: int) -> str:
     if _is_integer(value, limit):
         return ""
     if isinstance(value, int) and not isinstance(value, bool):
-        return invalid(value, f"a number from {-limit} to {limit - 1} is expected")
-    return invalid(value, "an integer is expected")
+        return invalid(value, f"must be a number from {-limit} to {limit - 1}")
+    return invalid(value, "must be an integer")
 
 
 def _quantity_problem(value: Any) -> str:
     if not isinstance(value, str | int | float) or isinstance(value, bool):
-        return invalid(value, "a quantity is expected, such as 500m or 2Gi")
+        return invalid(value, "must be a quantity, such as 500m or 2Gi")
     try:
         parse_quantity(value)
     except QuantityError as error:
@@ -168,7 +168,7 @@ def _quantity_problem(value: Any) -> str:
 
 def _base64_problem(value: Any) -> str:
     if not isinstance(value, str):
-        return invalid(value, "a string in base64 is expected")
+        return invalid(value, "must be a string in base64")
     try:
         bytes_of_base64(value)
     except ValueError:

@@ -145,13 +145,13 @@ def _status_problems(subresources: Any, path: str) -> Iterator[Problem]:
     if isinstance(status, dict):
         yield from ((f"{path}.{name}", UNKNOWN_FIELD, None) for name in status)
     else:
-        yield path, invalid(status, "an object is expected"), status
+        yield path, invalid(status, "must be an object"), status
 
 
 def _name_problems(names: list[Any], path: str) -> Iterator[Problem]:
     for index, name in enumerate(names):
         if not isinstance(name, str | None):
-            yield f"{path}[{index}]", invalid(name, "a string is expected"), name
+            yield f"{path}[{index}]", invalid(name, "must be a string"), name
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -47,8 +47,8 @@ class ConnectionOptions(Options):
         "The context in the kubeconfig. Defaults to its current context.", "NAME", default=""
     )
     server: str = option(
-        "The address of the cluster instead of that in the kubeconfig; alone, without "
-        "credentials, such as that of kubectl proxy.",
+        "The address of the cluster, instead of the one in the kubeconfig. Without a "
+        "kubeconfig, no credentials are sent, as for kubectl proxy.",
         "URL",
         default="",
     )

@@ -42,7 +42,7 @@ class FailureLines:
         if len(self._printed_s) >= _KEPT_MAX:
             self._printed_s.clear()
         self._printed_s[text] = now_s
-        print_message(f"{resource}: {text}; the next attempt follows")
+        print_message(f"{resource}: {text}; retrying")
 
 
 async def until_interrupted(

@@ -255,11 +255,11 @@ async def _flush_regularly(recorder: Recorder | RotatingRecorder) -> None:
                 print_message(f"decisions are recorded in {recorder.path}")
         except LogError as error:
             if not has_failed:
-                print_message(f"warning: {error}; the process ends if that takes long")
+                print_message(f"warning: {error}; the process will exit if this continues")
             has_failed = True
             continue
         if has_failed:
-            print_message("the decision log is written again")
+            print_message("the decision log is being written again")
             has_failed = False
 
 

@@ -81,7 +81,9 @@ def run_sync(
                     try:
                         await _follow(new_sync(connection, scope, policies), targets)
                     except ReplacedTarget as error:
-                        print_message(f"{error}; it is brought to the state of the source again")
+                        print_message(
+                            f"{error}; it is being brought to the state of the source again"
+                        )
 
             await until_interrupted(follow(), seconds)
 

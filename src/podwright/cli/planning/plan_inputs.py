@@ -103,7 +103,7 @@ def planned_cluster(
         if cluster.at:
             raise typer.BadParameter("requires --run.", param_hint="'--at'")
         if not files:
-            print_message("no cluster is given: reading that of the current context")
+            print_message("no cluster is given: reading the one of the current context")
         inputs = read_inputs(files or (CLUSTER_PREFIX,), setup)
         objects: Sequence[Object] = inputs.loaded.objects
         if expands_workloads:

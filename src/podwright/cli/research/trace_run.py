@@ -75,7 +75,7 @@ def _text(name: str, value: float) -> str:
 def run_cut(options: TraceCutOptions) -> None:
     """Write a part of a trace."""
     if not 0 < options.share <= 1:
-        raise wrong("--share", "a share above 0, of 1 at most, is expected.")
+        raise wrong("--share", "must be a share above 0 and at most 1.")
     start_ns = _duration("--after", options.after)
     end_ns = _duration("--before", options.before) if options.before else None
     if end_ns is not None and end_ns <= start_ns:
@@ -96,7 +96,7 @@ def run_scale(options: TraceScaleOptions) -> None:
     """Write a trace with another load."""
     for name in ("rate", "pod", "request", "duration"):
         if getattr(options, f"{name}_factor") <= 0:
-            raise wrong(f"--{name}-factor", "a number above 0 is expected.")
+            raise wrong(f"--{name}-factor", "must be a number above 0.")
     lines = scale(
         _lines(options.file, options),
         rate=options.rate_factor,
@@ -111,7 +111,7 @@ def run_scale(options: TraceScaleOptions) -> None:
 def run_merge(options: TraceMergeOptions) -> None:
     """Write several traces as one."""
     if options.prefix and len(options.prefix) != len(options.files):
-        message = f"{len(options.prefix)} for {len(options.files)} files; one for each is expected."
+        message = f"{len(options.prefix)} for {len(options.files)} files; specify one for each."
         raise wrong("--prefix", message)
     traces = [_lines(file, options) for file in options.files]
     _write(merge(traces, options.prefix), options.out)
@@ -125,16 +125,16 @@ def run_anonymize(options: TraceChange) -> None:
 def run_generate(options: TraceGenerateOptions) -> None:
     """Write the pods of a model, or print the model."""
     if (options.model is None) == (not options.like):
-        raise wrong("--model", "one of --model and --like is expected.")
+        raise wrong("--model", "specify one of --model and --like.")
     model = load_model(options.model) if options.model else fit(_lines(options.like, options))
     if options.print_model:
         print_document(model.document(), "yaml")
         return
     if options.out is None:
-        raise wrong("--out", "a file is expected, or --print-model.")
+        raise wrong("--out", "specify a file, or --print-model.")
     until_ns = _duration("--before", options.before) if options.before else None
     if options.pods is None and until_ns is None:
-        raise wrong("--pods", "--pods or --before is expected.")
+        raise wrong("--pods", "specify --pods or --before.")
     lines = generate(model, pods=options.pods, until_ns=until_ns, seed=options.seed)
     _write(lines, options.out)
 

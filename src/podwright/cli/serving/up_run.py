@@ -373,7 +373,7 @@ def record_in(folder: Path) -> Path:
         raise UnwritableRecord(f"{folder}: cannot be created: {error.strerror or error}") from error
     path = folder / RECORD
     if path.exists():
-        raise UnwritableRecord(f"{folder}: has a record already; name another folder with --shadow")
+        raise UnwritableRecord(f"{folder}: already has a record; name another folder with --shadow")
     return path
 
 

@@ -288,7 +288,7 @@ def test_a_record_that_ends_before_all_objects_are_listed_says_so(address, sourc
     assert len(errors.splitlines()) > 2, errors
     first, *_, incomplete, last = errors.splitlines()
     assert first.startswith("nodes: ")
-    assert first.endswith("; the next attempt follows")
+    assert first.endswith("; retrying")
     assert incomplete == ("warning: r.jsonl is incomplete: it ended before all objects were listed")
     assert last == "recorded 0 changes in r.jsonl"
 

@@ -123,7 +123,7 @@ def used(*args: str) -> str:
         (("--share", "x"), "'x' is not a number."),
         (("--fair", "--unfair"), "contradict each other."),
         (("--fair", "--fair"), ""),
-        (("--count", "1", "--count", "2"), "is given 2 times, and has one value."),
+        (("--count", "1", "--count", "2"), "is given 2 times; give it once."),
     ],
 )
 def test_a_wrong_value_is_named_in_plain_words(args, text):

@@ -118,4 +118,4 @@ def test_only_commands_that_read_files_have_f():
 
 def test_a_switch_may_be_repeated():
     assert command("schedule none.yaml --exit-zero --exit-zero")[1].startswith("error: none.yaml")
-    assert "is given 2 times, and has one value." in command("schedule x --seed 1 --seed 2")[1]
+    assert "is given 2 times; give it once." in command("schedule x --seed 1 --seed 2")[1]

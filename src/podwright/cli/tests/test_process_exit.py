@@ -130,7 +130,7 @@ def test_a_defect_has_a_traceback_and_its_own_status(monkeypatch) -> None:
     assert status == 3
     assert text.startswith("Traceback (most recent call last):\n")
     assert text.endswith(
-        "KeyError: 'x'\nerror: podwright failed with KeyError: a defect of podwright\n"
+        "KeyError: 'x'\nerror: podwright failed with KeyError: a bug in podwright\n"
     )
 
 

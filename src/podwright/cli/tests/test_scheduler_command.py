@@ -291,9 +291,7 @@ def test_a_failed_request_is_repeated_and_reported(capsys):
     report("nodes", ValueError("gone"))
     report("pods", ValueError("gone"))
     assert capsys.readouterr().err == (
-        "pods: gone; the next attempt follows\n"
-        "nodes: forbidden; the next attempt follows\n"
-        "nodes: gone; the next attempt follows\n"
+        "pods: gone; retrying\nnodes: forbidden; retrying\nnodes: gone; retrying\n"
     )
 
 
@@ -335,10 +333,10 @@ def test_a_full_disk_is_reported_once_until_it_is_written_again(monkeypatch, cap
     with suppress(asyncio.CancelledError):
         asyncio.run(scheduler_run._flush_regularly(recorder))
     warning = (
-        "warning: log: cannot be written: No space left on device; the process ends if that takes"
-        " long\n"
+        "warning: log: cannot be written: No space left on device; the process will exit if"
+        " this continues\n"
     )
-    text = f"{warning}the decision log is written again\n{warning}"
+    text = f"{warning}the decision log is being written again\n{warning}"
     assert capsys.readouterr().err == text
 
 

@@ -263,7 +263,7 @@ def test_changes_are_recorded_and_compared_by_the_shadow():
     again = command("shadow shadow --no-scheduler-log")
     assert again[0].endswith("\nbindings=1 agreed=1 explained=0 unexplained=0\n")
     _, errors, status = command(f"up --no-ui --port 0 --kubeconfig k {line}")
-    assert errors == "error: shadow: has a record already; name another folder with --shadow\n"
+    assert errors == "error: shadow: already has a record; name another folder with --shadow\n"
     assert status == 2
 
 

@@ -130,7 +130,7 @@ def open_store(
     """
     path = Path(path)
     if path.is_dir():
-        raise UnusableStore(f"{path} is a folder; the file of a database is expected")
+        raise UnusableStore(f"{path} is a folder; name the file of a database")
     if not path.exists():
         _create(path, 0 if seed is None else seed)
     if not path.stat().st_size:
@@ -138,7 +138,7 @@ def open_store(
     saved = _read(path)
     if seed is not None and seed != saved.seed:
         raise UnusableStore(
-            f"{path} was made with seed {saved.seed}, not {seed}; open it without a seed"
+            f"{path} was created with seed {saved.seed}, not {seed}; open it without a seed"
         )
     encodings = Encodings()
     journal = SqliteJournal(path, synchronous, encodings)

@@ -186,7 +186,7 @@ def _named(found: Mapping[str, Any], name: str, what: str) -> Any:
     if name in found:
         return found[name]
     near = nearest(name, list(found))
-    hint = f"did you mean {quoted(near)}?" if near else f"there are: {', '.join(found) or 'none'}"
+    hint = f"did you mean {quoted(near)}?" if near else f"available: {', '.join(found) or 'none'}"
     raise ConnectionSettingsError(f"{what} {quoted(name)} does not exist; {hint}")
 
 
@@ -227,7 +227,7 @@ def _given_twice(part: Cluster | User, field: str) -> Sequence[str]:
     """
     name = field.replace("-", "_")
     is_twice = getattr(part, name) and getattr(part, f"{name}_data")
-    return (f"{field} and {field}-data: one of them is expected, not both",) if is_twice else ()
+    return (f"{field} and {field}-data: specify one of them, not both",) if is_twice else ()
 
 
 _CLUSTER_PATHS = ("certificate_authority",)

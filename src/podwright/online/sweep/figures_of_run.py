@@ -109,7 +109,7 @@ def _scheduler(given: SweepConfiguration, seed: int) -> SchedulerOptions:
         here = packages_of(unknown_plugins(configuration))
         if here != given.packages:
             raise ArgumentError(
-                f"plugins of {', '.join(given.packages) or 'no package'} are expected, and this"
+                f"the plugins of {', '.join(given.packages) or 'no package'} are needed, and this"
                 f" worker has {', '.join(here) or 'none'}: install the same packages on all workers"
             )
     configuration, installed = with_installed(configuration, plugins)

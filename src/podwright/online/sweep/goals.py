@@ -63,7 +63,7 @@ def read_goal(text: str) -> Goal:
     """
     figure = text.removeprefix("+").strip()
     if not figure:
-        raise ValueError("a figure such as 'wait p99' or +placed is expected")
+        raise ValueError("must be a figure, such as 'wait p99' or +placed")
     return Goal(figure, text.startswith("+"))
 
 
@@ -81,5 +81,5 @@ def read_constraint(text: str) -> Constraint:
     except ValueError:
         bound = math.nan
     if found is None or not math.isfinite(bound):
-        raise ValueError("a bound of a figure such as 'pending <= 5' is expected")
+        raise ValueError("must be a bound of a figure, such as 'pending <= 5'")
     return Constraint(found["figure"], found["sign"] == "<=", bound)

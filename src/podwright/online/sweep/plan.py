@@ -267,7 +267,7 @@ def document_of(given: PlanSource) -> tuple[object, str, Path]:
     except Exception as error:  # noqa: BLE001 - the user's code may raise anything
         raise_errors([problem("", f"{type(error).__name__}: {error}")], source=source)
     if not isinstance(document, Mapping):
-        detail = "a function plan() that returns the document of a plan is expected"
+        detail = "must define a function plan() that returns the document of a plan"
         raise_errors([problem("", detail)], source=source)
     # As if it had been read from a file: lists instead of tuples, texts as keys.
     return msgspec.json.decode(msgspec.json.encode(document)), source, path.parent
@@ -379,7 +379,7 @@ def _configuration(
     elif isinstance(entry.config, Mapping):
         found = ((f"{entry.name}.json", msgspec.json.encode(entry.config)),)
     elif entry.config is not None:
-        errors.append(invalid(f"{path}.config", entry.config, "a path or an object is expected"))
+        errors.append(invalid(f"{path}.config", entry.config, "must be a path or an object"))
     packages: tuple[str, ...] = ()
     for source, text in found:
         try:
@@ -463,12 +463,12 @@ def read_seeds(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         found = _SEEDS.fullmatch(part)
         if found is None:
-            raise ValueError("seeds such as 0-9 or 1,5,7 are expected")
+            raise ValueError("must be seeds, such as 0-9 or 1,5,7")
         least, greatest = int(found[1]), int(found[2] or found[1])
         if greatest < least:
             raise ValueError("a range starts with its least seed")
         if greatest - least >= MOST_SEEDS:
-            raise ValueError(f"at most {MOST_SEEDS:,} seeds are expected")
+            raise ValueError(f"must be at most {MOST_SEEDS:,} seeds")
         seeds.update(dict.fromkeys(range(least, greatest + 1)))
     return tuple(seeds)
 

@@ -44,7 +44,7 @@ async def read_document(request: Request) -> Response:
         where = f"line {error.error.line}: " if error.error.line else ""
         return JSONResponse({"problem": f"{where}{error}"})
     if len(found) > 1:
-        return JSONResponse({"problem": f"There are {len(found)} documents; one is expected."})
+        return JSONResponse({"problem": f"There are {len(found)} documents; enter one."})
     return JSONResponse({"document": found[0].value})
 
 

@@ -48,7 +48,7 @@ class NewClusters:
         name = Path(request.query_params.get("name", "")).name
         nodes = request.query_params.get("nodes", "0")
         if not _NAME.fullmatch(name) or not nodes.isdecimal() or int(nodes) > NODES_MAX:
-            return _problem(f"The name of a file, and at most {NODES_MAX:,} nodes, are expected.")
+            return _problem(f"Enter the name of a file, and at most {NODES_MAX:,} nodes.")
         for ended in [each for each in self._started if each[0].returncode is not None]:
             self._started.remove(ended)
             shutil.rmtree(ended[1], ignore_errors=True)

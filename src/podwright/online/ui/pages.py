@@ -128,9 +128,9 @@ _LOOK_SECONDS = 2.0
 _NOT_FOUND = 404
 _HOW = (
     (
-        "No sync fills this cluster. A sync mirrors the nodes, volumes and pods of another cluster"
-        " and only reads from it; new pods are scheduled here. Once it runs, this page shows how"
-        " far behind it is and which pods are on different nodes.",
+        "No sync is connected to this cluster. A sync mirrors the nodes, volumes and pods of"
+        " another cluster and only reads from it; new pods are scheduled here. Once it runs, this"
+        " page shows how far behind it is and which pods are on different nodes.",
         "",
     ),
     (

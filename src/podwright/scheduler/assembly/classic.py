@@ -173,7 +173,7 @@ def _algorithm(rules: Rules, source: str) -> Algorithm:
 
 def _unknown_provider(name: str, source: str) -> FieldError:
     near = nearest(name, PROVIDERS)
-    hint = f'; did you mean "{near}"?' if near else f"; there are: {', '.join(PROVIDERS)}"
+    hint = f'; did you mean "{near}"?' if near else f"; available: {', '.join(PROVIDERS)}"
     return FieldError(
         source=source,
         path="rules.algorithmProvider",

@@ -393,7 +393,7 @@ def _filtered(settings: ExtenderSettings, answer: Any) -> ExtenderAnswer:
 def _scores(answer: Any) -> dict[str, int]:
     entries = answer or []
     if not isinstance(entries, list):
-        raise ExtenderError("HostPriorityList: a list is expected")
+        raise ExtenderError("HostPriorityList: must be a list")
     scores: dict[str, int] = {}
     for entry in entries:
         host = _field(entry, "HostPriority", "Host", str) or ""

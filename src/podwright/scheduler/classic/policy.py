@@ -267,7 +267,7 @@ def _decode(document: Mapping[str, Any], problems: list[_Problem]) -> Policy:
         return Policy()
     for field, expected in (("kind", "Policy"), ("apiVersion", "v1")):
         if document.get(field, expected) != expected:
-            problems.append(_Problem(field, f'"{expected}" is expected, not "{document[field]}"'))
+            problems.append(_Problem(field, f'must be "{expected}", not "{document[field]}"'))
     weight = _entry(document.get("hardPodAffinitySymmetricWeight") or 0, int,
                     "hardPodAffinitySymmetricWeight", problems)  # fmt: skip
     check_all = _entry(document.get("alwaysCheckAllPredicates") or False, bool,
@@ -288,7 +288,7 @@ def _entries(
     if entries is None:
         return None
     if not isinstance(entries, list):
-        problems.append(_Problem(field, "a list is expected"))
+        problems.append(_Problem(field, "must be a list"))
         return None
     read = [_entry(e, cls, f"{field}[{index}]", problems) for index, e in enumerate(entries)]
     return tuple(entry for entry in read if entry is not None)

@@ -195,7 +195,7 @@ def _checked_plugins(given: object) -> tuple[type[Plugin], ...]:
     for index, plugin in enumerate(plugins):
         if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
             raise ArgumentError(
-                f"plugins[{index}]: a subclass of podwright.Plugin is expected, not "
+                f"plugins[{index}]: must be a subclass of podwright.Plugin, not "
                 f"{described_type(plugin)}"
             )
     return plugins  # type: ignore[return-value]  # checked above
@@ -204,7 +204,7 @@ def _checked_plugins(given: object) -> tuple[type[Plugin], ...]:
 def _checked_integer(name: str, value: object) -> int:
     """Return an integer, also one of NumPy."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ArgumentError(f"{name}: an integer is expected, not {described_type(value)}")
+        raise ArgumentError(f"{name}: must be an integer, not {described_type(value)}")
     return operator.index(value)
 
 

@@ -351,7 +351,7 @@ class Autoscaling(msgspec.Struct, frozen=True, kw_only=True):
     options : AutoscalerOptions
     """
 
-    groups: Annotated[tuple[NodeGroup, ...], needed("at least one group is expected")] = ()
+    groups: Annotated[tuple[NodeGroup, ...], needed("name at least one group")] = ()
     options: AutoscalerOptions = AutoscalerOptions()
 
     def __repr__(self) -> str:

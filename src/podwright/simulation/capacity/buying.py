@@ -102,7 +102,7 @@ class NodeType(NodeTemplate, frozen=True, kw_only=True):
 
 
 class _NodeTypes(msgspec.Struct, frozen=True):
-    types: Annotated[tuple[NodeType, ...], needed("at least one type is expected")] = ()
+    types: Annotated[tuple[NodeType, ...], needed("name at least one type")] = ()
 
     def problems(self, path: str) -> Iterator[FieldError]:
         names = [each.name for each in self.types]

@@ -363,7 +363,7 @@ def _of_value(
         for index, entry in enumerate(value):
             yield from _flattened(entry, place.at_item("", index, 0), (), errors)
     elif value is not None:
-        message = f"an object is expected, with apiVersion and kind, not {quoted(value)}"
+        message = f"must be an object, with apiVersion and kind, not {quoted(value)}"
         if _TABLE.match(str(value)):
             message = f"{message}; kubectl prints objects with -o yaml"
         errors.append(_error(str(place), message))
@@ -437,7 +437,7 @@ def _flattened(
             config_place = Place(f"{place}: {_SCHEDULER_CONFIG}")
             yield Found(config_place, _CONFIGURATION_HEAD | config, is_stored=True)
         elif config is not None:
-            message = invalid(config, "a KubeSchedulerConfiguration or null is expected")
+            message = invalid(config, "must be a KubeSchedulerConfiguration or null")
             errors.append(_error(str(place), message, path=_SCHEDULER_CONFIG))
     elif isinstance(kind, str) and (
         kind == "List" or (kind.endswith("List") and "items" in document)
@@ -463,12 +463,12 @@ def _items(
     if entries is None:
         return
     if not isinstance(entries, list):
-        errors.append(_error(place.of(key), invalid(entries, "a list is expected"), path=key))
+        errors.append(_error(place.of(key), invalid(entries, "must be a list"), path=key))
         return
     for index, entry in enumerate(entries):
         item = place.at_item(key, index, item_lines[index] if index < len(item_lines) else 0)
         if not isinstance(entry, dict):
-            errors.append(_error(str(item), invalid(entry, "an object is expected")))
+            errors.append(_error(str(item), invalid(entry, "must be an object")))
             continue
         # The items of typed lists, such as PodList, have no kind and apiVersion.
         whole = entry if "kind" in entry and "apiVersion" in entry else head | entry

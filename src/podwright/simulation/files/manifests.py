@@ -211,7 +211,7 @@ def read_path(path: str | Path) -> tuple[str, bytes]:
     """
     contents = read_paths([path])
     if len(contents) != 1:
-        message = f"a folder with {len(contents)} files, where one file is expected; name the file"
+        message = f"a folder with {len(contents)} files, where one file is read; name the file"
         raise InputError([FieldError(source=str(path), message=message)])
     return contents[0]
 

@@ -222,7 +222,7 @@ def _number(
     if text.isascii() and text.isdigit():
         return int(text)
     path = f"metadata.annotations[{key}]"
-    message = invalid(text, "a whole number is expected")
+    message = invalid(text, "must be a whole number")
     errors.append(FieldError(source=entry.source, path=path, message=message, value=text))
     return 0
 

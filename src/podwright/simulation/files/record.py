@@ -375,7 +375,7 @@ class RecordReader:
     def _seen_ns(self, text: str, place: str) -> int | None:
         seen_ns = timestamp_ns(text)
         if seen_ns is None:
-            detail = "a time is expected, such as 2026-03-02T10:11:12.5Z"
+            detail = "must be a time, such as 2026-03-02T10:11:12.5Z"
             self.errors.append(_error(place, invalid(text, detail), path="time", value=text))
             return None
         step_ns = self._time_ns - seen_ns
@@ -406,7 +406,7 @@ class RecordReader:
             if not isinstance(value, str) or not value
         ]
         if not isinstance(namespace, str):
-            message = invalid(namespace, "a string is expected")
+            message = invalid(namespace, "must be a string")
             wrong.append(_error(place, message, path="resource.metadata.namespace"))
         self.errors += wrong
         if wrong:
@@ -448,12 +448,12 @@ def _is_a_name_only(document: dict[str, Any]) -> bool:
 def _problems(value: Any, place: str) -> list[FieldError]:
     """Return the errors in a line that is valid JSON but not a valid change."""
     if not isinstance(value, dict):
-        return [_error(place, f"an object is expected, not {quoted(value)}")]
+        return [_error(place, f"must be an object, not {quoted(value)}")]
     events = get_args(ChangeType)
     expected: dict[str, tuple[type, str]] = {
-        "time": (str, "a string is expected"),
-        "event": (str, "a string is expected"),
-        "resource": (dict, "an object is expected"),
+        "time": (str, "must be a string"),
+        "event": (str, "must be a string"),
+        "resource": (dict, "must be an object"),
     }
     found = []
     for name, (cls, detail) in expected.items():

@@ -222,7 +222,7 @@ def _entries(data: bytes, source: str) -> Iterator[tuple[int, bytes]]:
 
 def _problems(value: Any, place: str) -> list[FieldError]:
     if not isinstance(value, dict):
-        return [FieldError(source=place, message=f"an object is expected, not {quoted(value)}")]
+        return [FieldError(source=place, message=f"must be an object, not {quoted(value)}")]
 
     def problem(path: str, message: str) -> FieldError:
         return FieldError(source=place, path=path, message=message, value=value.get(path))
@@ -234,18 +234,18 @@ def _problems(value: Any, place: str) -> list[FieldError]:
         if value.get(name) in (None, "") and (name in {"time", "what"} or what in _KNOWN)
     ]
     found += [
-        problem(name, invalid(value[name], "a string is expected"))
+        problem(name, invalid(value[name], "must be a string"))
         for name in ("time", "what", *_TEXTS)
         if value.get(name) is not None and not isinstance(value[name], str)
     ]
     found += [
-        problem(name, invalid(value[name], "an integer is expected"))
+        problem(name, invalid(value[name], "must be an integer"))
         for name in _NUMBERS
         if value.get(name) is not None and type(value[name]) is not int
     ]
     time = value.get("time")
     if isinstance(time, str) and time and timestamp_ns(time) is None:
-        detail = "a time is expected, such as 2026-03-02T10:11:12.5Z"
+        detail = "must be a time, such as 2026-03-02T10:11:12.5Z"
         found.append(problem("time", invalid(time, detail)))
     return found
 
@@ -403,7 +403,7 @@ def json_line(value: Fields) -> Fields | None:
     try:
         milliseconds = float(value["ts"])
     except (KeyError, TypeError):
-        raise ValueError("ts: a number of milliseconds since 1970 is expected") from None
+        raise ValueError("ts: must be a number of milliseconds since 1970") from None
     fields = {name: _reference(one) for name, one in value.items()}
     return _converted(message, fields, round(milliseconds * 1_000) * _MICROSECOND_NS)
 

@@ -107,7 +107,7 @@ def read_simkube(path: str) -> SimkubeTrace:
         data = unpacked(Path(path).read_bytes())
         version = msgspec.msgpack.decode(data, type=_Versioned).version
         if version != _VERSION:
-            detail = f"version {_VERSION} is expected, not {version or 'none'}"
+            detail = f"must be {_VERSION}, not {version or 'none'}"
             hint = "export the trace with a current SimKube"
             raise InputError.of(path, f"{detail}; {hint}", "version")
         trace = msgspec.msgpack.decode(data, type=SimkubeTrace)

@@ -338,7 +338,7 @@ def weighted_priorities(value: Any, weight: int) -> list[dict[str, Any]] | None:
     if value is None:
         return None
     if not isinstance(value, list):
-        raise MalformedJSON("HostPriorityList: an array is expected")
+        raise MalformedJSON("HostPriorityList: must be an array")
     scale = weight * (MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY)
     return [
         {

@@ -94,7 +94,7 @@ Share: TypeAlias = Annotated[
     float,
     checked(
         lambda share, path: (
-            () if 0 <= share <= 1 else [invalid(path, share, "a share of 0 to 1 is expected")]
+            () if 0 <= share <= 1 else [invalid(path, share, "must be a share of 0 to 1")]
         )
     ),
 ]
@@ -486,7 +486,7 @@ class Expectation(_Entry, frozen=True, kw_only=True):
         if len(self.expected) != 1:
             kinds = [n for n in self.__struct_encode_fields__ if n not in _BESIDE_AN_EXPECTATION]
             found = f", not {' and '.join(self.expected)}" if self.expected else ""
-            yield required(path, f"one of {', '.join(kinds)} is expected{found}")
+            yield required(path, f"specify one of {', '.join(kinds)}{found}")
         if len(self.same_placement) == 1:
             yield required(join(path, "samePlacement"), "two configurations or more")
 
@@ -580,9 +580,9 @@ class Document(_Entry, frozen=True, kw_only=True):
     """
 
     api_version: Annotated[
-        Literal["podwright.dev/v1alpha1"], needed(f'"{API_VERSION}" is expected')
+        Literal["podwright.dev/v1alpha1"], needed(f'must be "{API_VERSION}"')
     ] = "podwright.dev/v1alpha1"
-    kind: Annotated[Literal["Scenario"], needed(f'"{KIND}" is expected')] = "Scenario"
+    kind: Annotated[Literal["Scenario"], needed(f'must be "{KIND}"')] = "Scenario"
     metadata: ScenarioMetadata = ScenarioMetadata()
     spec: Annotated[Spec, needed()] = Spec()
 

@@ -115,7 +115,7 @@ class _Operation(_Entry, frozen=True, kw_only=True):
 
     def problems(self, path: str) -> Iterator[FieldError]:
         if len(given_fields(self).keys() - {"id", "step"}) != 1:
-            yield required(path, f"one of {_ONE_OF} is expected")
+            yield required(path, f"specify one of {_ONE_OF}")
 
     def line(self) -> Object:
         found = self.create_operation or self.patch_operation or self.delete_operation

@@ -108,7 +108,7 @@ class ObjectTemplate:
         except (TemplateError, ValueError) as error:
             raise PodwrightError(f"{self.source}: {error}") from error
         if not isinstance(value, dict):
-            raise PodwrightError(f"{self.source}: an object is expected")
+            raise PodwrightError(f"{self.source}: must be an object")
         return value
 
 
@@ -126,7 +126,7 @@ def decoded(document: dict[str, Any], source: str, type_: type[_Object]) -> _Obj
         document = kind.with_declared_names(document)
     (found,) = load_bytes([(source, msgspec.json.encode(document))]).objects
     if not isinstance(found, type_):
-        message = f"a {type_.__name__} is expected, not a {found.kind}"
+        message = f"must be a {type_.__name__}, not a {found.kind}"
         raise InputError([FieldError(source=source, path="kind", message=message)])
     return found
 

@@ -209,7 +209,7 @@ class _Reading:
 
     def workloads(self, written: object) -> Iterator[PerfWorkload]:
         if not isinstance(written, list) or not written:
-            self.errors.append(problem("", "a list of test cases is expected"))
+            self.errors.append(problem("", "must be a list of test cases"))
             return
         names: set[str] = set()
         for index, entry in enumerate(written):

@@ -154,7 +154,7 @@ class FgdTable(NamedTuple):
         if workload is None and len(names) == 1:
             workload = names[0]
         if workload not in names:
-            raise ArgumentError(f"workload: one of {', '.join(names)} is expected, not {workload}")
+            raise ArgumentError(f"workload: must be one of {', '.join(names)}, not {workload}")
         results = [result for result in self.results if result.workload == workload]
         figure, axes = new_figure(9, 3.6, 1, len(_PANELS))
         for column, (panel, label) in enumerate(zip(axes, _PANELS, strict=True)):

@@ -194,7 +194,7 @@ def checked_observers(observers: Iterable[object]) -> tuple[Observer, ...]:
 
 def _check(observer: object, what: str) -> None:
     if isinstance(observer, type):
-        raise ArgumentError(f"{what}: an instance is expected, not {described_type(observer)}")
+        raise ArgumentError(f"{what}: must be an instance, not {described_type(observer)}")
     missing = [method for method in _METHODS if not callable(getattr(observer, method, None))]
     for name in dir(observer):
         if name.startswith("_") or not callable(getattr(observer, name, None)):
@@ -205,7 +205,7 @@ def _check(observer: object, what: str) -> None:
     if len(missing) == len(_METHODS):
         methods = ", ".join(f"{method}()" for method in _METHODS)
         raise ArgumentError(
-            f"{what}: an object with at least one of {methods} is expected, not "
+            f"{what}: must be an object with at least one of {methods}, not "
             f"{described_type(observer)}"
         )
 

@@ -339,7 +339,7 @@ class World(WorldSteps):
         """
         require_type(operation, get_args(Operation), "operation", "an operation")
         kind = getattr(operation, "object_kind", ())
-        require_type(kind, tuple, "operation.object_kind", 'a group and a kind, ("", "Pod"),')
+        require_type(kind, tuple, "operation.object_kind", 'a group and a kind, ("", "Pod")')
         self._do([operation], at)
 
     def _do(self, operations: Sequence[Operation], at: Time | None) -> None:

@@ -255,7 +255,7 @@ FAMILIES: dict[str, Family] = {
 def problem_of(case: Mapping[str, object]) -> str:
     """Return the reason why a case is not a valid vector; "" if it can be checked."""
     if not isinstance(case.get("id"), str) or not isinstance(case.get("family"), str):
-        return "not a vector: an object with id and family is expected"
+        return "not a vector: must be an object with id and family"
     family = str(case["family"])
     if family not in FAMILIES:
         known = ", ".join(sorted(FAMILIES))

@@ -223,8 +223,8 @@ def odd_key(self: pw.Plugin, pod: pw.Pod, timestamp_ns: int) -> Any:
             {"permit": always((pw.Status.wait("x"), 1.5))},
             in_cycle(
                 "Permit",
-                "the timeout of Wait: 1.5 has no unit: a duration such as 1h30m, or a timedelta is"
-                f" expected {FIRST_PLACED}",
+                "the timeout of Wait: 1.5 has no unit: must be a duration such as 1h30m, or a"
+                f" timedelta {FIRST_PLACED}",
             ),
             id="Permit with a timeout without unit",
         ),

@@ -508,16 +508,16 @@ def test_the_changes_are_those_of_pods_and_of_each_part_of_a_node():
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"memory": "4"}, "memory: 4 has no unit: a text such as 4Gi is expected"),
-        ({"memory": 4}, "memory: 4 has no unit: a text such as 4Gi is expected"),
-        ({"memory": "1.5"}, "memory: 1.5 has no unit: a text such as 4Gi is expected"),
+        ({"memory": "4"}, "memory: 4 has no unit: must be a text such as 4Gi"),
+        ({"memory": 4}, "memory: 4 has no unit: must be a text such as 4Gi"),
+        ({"memory": "1.5"}, "memory: 1.5 has no unit: must be a text such as 4Gi"),
         (
             {"resources": {"ephemeral-storage": "7"}},
-            "ephemeral-storage: 7 has no unit: a text such as 4Gi is expected",
+            "ephemeral-storage: 7 has no unit: must be a text such as 4Gi",
         ),
         (
             {"resources": {"hugepages-2Mi": 7}},
-            "hugepages-2Mi: 7 has no unit: a text such as 4Gi is expected",
+            "hugepages-2Mi: 7 has no unit: must be a text such as 4Gi",
         ),
     ],
 )
@@ -542,7 +542,9 @@ def test_the_size_of_an_image_is_in_bytes(size, size_bytes):
     assert node.raw["status"]["images"] == [
         {"names": ["i"], "sizeBytes": size_bytes}, {"names": ["j"], "sizeBytes": 1000},
     ]  # fmt: skip
-    with pytest.raises(ArgumentError, match=r"^images\['i'\]: 300 has no unit: a text such as 300"):
+    with pytest.raises(
+        ArgumentError, match=r"^images\['i'\]: 300 has no unit: must be a text such as 300"
+    ):
         make_node("n", images={"i": "300"})
 
 

@@ -53,7 +53,7 @@ class Form(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             yield required(path, "count or every")
 
 
-SHORT = 'Invalid value: "-1ns": a duration such as 1h30m is expected'
+SHORT = 'Invalid value: "-1ns": must be a duration such as 1h30m'
 
 
 def errors_of(**fields: Any) -> list[str]:
@@ -106,7 +106,7 @@ def errors_of(**fields: Any) -> list[str]:
             id="a map",
         ),
         pytest.param(
-            {"other": ""}, ['form.other: Invalid value: "": a name is expected'], id="no name"
+            {"other": ""}, ['form.other: Invalid value: "": must be a name'], id="no name"
         ),
         pytest.param({"inner": [{}, {"at": ""}]}, ["form.inner[1].at: "], id="a list"),
         pytest.param({"timeout": "0s"}, ["form.timeout: "], id="a timeout of nothing"),

@@ -123,7 +123,7 @@ def test_a_value_of_the_type_is_decoded(field: str, given: Any, made: Any) -> No
         ]),
         ({"ratio": 0}, ["w.ratio: Invalid value: 0: must be greater than 0"]),
         ({"ratio": True}, ["w.ratio: Invalid value: true: must be a number"]),
-        ({"ratio": 1e39}, ['w.ratio: Invalid value: "1e+39": must be a number of 32 bits']),
+        ({"ratio": 1e39}, ['w.ratio: Invalid value: "1e+39": must be a 32-bit number']),
         ({"atLeast": 2}, ["w.atLeast: Invalid value: 2: must be at least 3"]),
         ({"atLeast": True}, ["w.atLeast: Invalid value: true: must be an integer"]),
         ({"count": -1}, ["w.count: Invalid value: -1: must not be negative"]),

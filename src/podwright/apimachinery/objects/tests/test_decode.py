@@ -83,13 +83,13 @@ def node_with(spec=None, status=None):
             pod_with(priority=2**31),
             [
                 "spec.priority: Invalid value: 2147483648: "
-                "a number from -2147483648 to 2147483647 is expected"
+                "must be a number from -2147483648 to 2147483647"
             ],
             id="a number that is too large",
         ),
         pytest.param(
             pod_with(priority=2**31 - 1, nodeName=1),
-            ["spec.nodeName: Invalid value: 1: a string is expected; put it in quotes"],
+            ["spec.nodeName: Invalid value: 1: must be a string; put it in quotes"],
             id="the largest number beside an error",
         ),
         pytest.param(
@@ -115,7 +115,7 @@ def node_with(spec=None, status=None):
         ),
         pytest.param(
             node_with(spec={"unschedulable": True, "taints": {}}),
-            ["spec.taints: Invalid value: {}: a list is expected"],
+            ["spec.taints: Invalid value: {}: must be a list"],
             id="a list beside a boolean",
         ),
         pytest.param(
@@ -127,15 +127,15 @@ def node_with(spec=None, status=None):
             claim_of(opaque={"driver": 1, "parameters": {"a": [1]}}),
             [
                 "spec.devices.config[0].opaque.driver: Invalid value: 1: "
-                "a string is expected; put it in quotes"
+                "must be a string; put it in quotes"
             ],
             id="an error beside parameters of any type",
         ),
         pytest.param(
             pod_with(priority="high", containers=[{"name": "c", "ports": [{"hostPort": "80"}]}]),
             [
-                'spec.containers[0].ports[0].hostPort: Invalid value: "80": an integer is expected',
-                'spec.priority: Invalid value: "high": an integer is expected',
+                'spec.containers[0].ports[0].hostPort: Invalid value: "80": must be an integer',
+                'spec.priority: Invalid value: "high": must be an integer',
             ],
             id="all errors at once",
         ),
@@ -146,12 +146,12 @@ def node_with(spec=None, status=None):
         ),
         pytest.param(
             pod_with(nodeSelector={"ssd": True}),
-            ["spec.nodeSelector[ssd]: Invalid value: true: a string is expected; put it in quotes"],
+            ["spec.nodeSelector[ssd]: Invalid value: true: must be a string; put it in quotes"],
             id="YAML's booleans",
         ),
         pytest.param(
             pod_with(containers={}),
-            ["spec.containers: Invalid value: {}: a list is expected"],
+            ["spec.containers: Invalid value: {}: must be a list"],
             id="a list",
         ),
         pytest.param(
@@ -162,8 +162,8 @@ def node_with(spec=None, status=None):
                 "spec": {"minAvailable": [], "maxUnavailable": True},
             },
             [
-                "spec.minAvailable: Invalid value: []: an integer or a string is expected",
-                "spec.maxUnavailable: Invalid value: true: an integer or a string is expected",
+                "spec.minAvailable: Invalid value: []: must be an integer or a string",
+                "spec.maxUnavailable: Invalid value: true: must be an integer or a string",
             ],
             id="a number or a percentage",
         ),
@@ -174,7 +174,7 @@ def node_with(spec=None, status=None):
                 "metadata": {"name": "b"},
                 "spec": {"minAvailable": "50%", "maxUnavailable": []},
             },
-            ["spec.maxUnavailable: Invalid value: []: an integer or a string is expected"],
+            ["spec.maxUnavailable: Invalid value: []: must be an integer or a string"],
             id="an error beside a percentage",
         ),
         pytest.param(
@@ -202,7 +202,7 @@ def test_an_object_is_preserved_completely():
 def test_a_document_is_an_object(read):
     with pytest.raises(InvalidObject) as refused:
         read([1], source="f.yaml")
-    assert str(refused.value) == "f.yaml: an object is expected, not [1]"
+    assert str(refused.value) == "f.yaml: must be an object, not [1]"
 
 
 def test_pods_of_one_spec_share_its_struct():

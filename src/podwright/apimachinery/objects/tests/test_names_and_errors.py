@@ -157,13 +157,13 @@ def test_messages_about_choices():
 @pytest.mark.parametrize(
     ("objects", "message"),
     [
-        ([make_pod("a"), [make_pod("b")]], "objects[1]: a Kubernetes object is expected, not a"
+        ([make_pod("a"), [make_pod("b")]], "objects[1]: must be a Kubernetes object, not a"
          " list; pass the objects as separate arguments: *objects"),
-        ([{"kind": "Pod"}], "objects[0]: a Kubernetes object is expected, not a dict;"
+        ([{"kind": "Pod"}], "objects[0]: must be a Kubernetes object, not a dict;"
          " podwright.load reads manifests"),
-        (["kind: Pod"], "objects[0]: a Kubernetes object is expected, not a str; podwright.load"
+        (["kind: Pod"], "objects[0]: must be a Kubernetes object, not a str; podwright.load"
          " reads manifests"),
-        ([3], "objects[0]: a Kubernetes object is expected, not an int"),
+        ([3], "objects[0]: must be a Kubernetes object, not an int"),
     ],
 )  # fmt: skip
 def test_what_is_no_object_is_named(objects, message):
@@ -249,21 +249,21 @@ def test_how_long_a_pod_of_the_trace_ran(times, ran_seconds):
 @pytest.mark.parametrize(
     ("times", "details"),
     [
-        ({"created": "x"}, ['Invalid value: "x": a whole number of seconds is expected']),
-        ({"created": "-1"}, ['Invalid value: "-1": a whole number of seconds is expected']),
-        ({"created": "٣"}, ['Invalid value: "٣": a whole number of seconds is expected']),
+        ({"created": "x"}, ['Invalid value: "x": must be a whole number of seconds']),
+        ({"created": "-1"}, ['Invalid value: "-1": must be a whole number of seconds']),
+        ({"created": "٣"}, ['Invalid value: "٣": must be a whole number of seconds']),
         (
             {"created": "x", "deleted": "4", "scheduled": "y"},
             [
-                'Invalid value: "x": a whole number of seconds is expected',
-                'Invalid value: "y": a whole number of seconds is expected',
+                'Invalid value: "x": must be a whole number of seconds',
+                'Invalid value: "y": must be a whole number of seconds',
             ],
         ),
         (
             {"created": "5", "deleted": "4", "scheduled": "1.5"},
             [
                 'Invalid value: "4": before its creation, at second 5',
-                'Invalid value: "1.5": a whole number of seconds is expected',
+                'Invalid value: "1.5": must be a whole number of seconds',
             ],
         ),
     ],
@@ -400,8 +400,8 @@ def test_all_errors_of_an_object_have_their_paths():
         "Invalid value",
     )
     messages = {each.path: each.message for each in error.value.errors}
-    assert messages["metadata.labels"] == 'Invalid value: ["a"]: a map is expected'
-    assert messages["spec.tolerations"] == 'Invalid value: {"key": "k"}: a list is expected'
+    assert messages["metadata.labels"] == 'Invalid value: ["a"]: must be a map'
+    assert messages["spec.tolerations"] == 'Invalid value: {"key": "k"}: must be a list'
     assert messages["spec.containers[0].resources.requests[memory]"] == (
-        "Invalid value: []: a quantity is expected, such as 500m or 2Gi"
+        "Invalid value: []: must be a quantity, such as 500m or 2Gi"
     )

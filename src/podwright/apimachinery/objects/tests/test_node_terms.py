@@ -61,7 +61,7 @@ def test_the_errors_of_all_terms_have_their_paths() -> None:
 def test_an_argument_of_another_type_is_named_with_what_is_expected() -> None:
     require_type("a", str, "name", "a text")
     require_type(1, (str, int), "name", "a text or a number")
-    with pytest.raises(ArgumentError, match=r"^objects\[0\]: a node is expected, not a str$"):
+    with pytest.raises(ArgumentError, match=r"^objects\[0\]: must be a node, not a str$"):
         require_type("n1", dict, "objects[0]", "a node")
-    with pytest.raises(ArgumentError, match=r"^plugin: a plugin is expected, not the class str$"):
+    with pytest.raises(ArgumentError, match=r"^plugin: must be a plugin, not the class str$"):
         require_type(str, dict, "plugin", "a plugin")

@@ -147,27 +147,27 @@ POD = {"metadata": {"name": "p"}}
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("spec", 5, "spec: Invalid value: 5: an object is expected"),
-        ("spec.containers", {}, "spec.containers: Invalid value: {}: a list is expected"),
+        ("spec", 5, "spec: Invalid value: 5: must be an object"),
+        ("spec.containers", {}, "spec.containers: Invalid value: {}: must be a list"),
         ("spec.containers.0.name", 5,
-         "spec.containers[0].name: Invalid value: 5: a string is expected; put it in quotes"),
-        ("spec.containers.0.name", [], "spec.containers[0].name: Invalid value: []: a string is"
-         " expected"),
-        ("spec.containers.0.name", True, "spec.containers[0].name: Invalid value: true: a string is"
-         " expected; put it in quotes"),
-        ("spec.nodeSelector", [], "spec.nodeSelector: Invalid value: []: a map is expected"),
+         "spec.containers[0].name: Invalid value: 5: must be a string; put it in quotes"),
+        ("spec.containers.0.name", [], "spec.containers[0].name: Invalid value: []: must be a"
+         " string"),
+        ("spec.containers.0.name", True, "spec.containers[0].name: Invalid value: true: must be a"
+         " string; put it in quotes"),
+        ("spec.nodeSelector", [], "spec.nodeSelector: Invalid value: []: must be a map"),
         ("spec.nodeSelector", {5: "a"}, "spec.nodeSelector: Invalid value: 5: keys are strings; put"
          " it in quotes"),
-        ("spec.nodeSelector.a", 1, "spec.nodeSelector[a]: Invalid value: 1: a string is expected;"
+        ("spec.nodeSelector.a", 1, "spec.nodeSelector[a]: Invalid value: 1: must be a string;"
          " put it in quotes"),
-        ("spec.hostNetwork", "yes", 'spec.hostNetwork: Invalid value: "yes": true or false is'
-         " expected"),
-        ("spec.priority", True, "spec.priority: Invalid value: true: an integer is expected"),
-        ("spec.priority", 2**31, "spec.priority: Invalid value: 2147483648: a number from"
-         " -2147483648 to 2147483647 is expected"),
+        ("spec.hostNetwork", "yes",
+         'spec.hostNetwork: Invalid value: "yes": must be true or false'),
+        ("spec.priority", True, "spec.priority: Invalid value: true: must be an integer"),
+        ("spec.priority", 2**31, "spec.priority: Invalid value: 2147483648: must be a number from"
+         " -2147483648 to 2147483647"),
         ("spec.restartPolicy", "always", 'spec.restartPolicy: Unsupported value: "always":'
          ' supported values: "Always", "Never", "OnFailure"; did you mean "Always"?'),
-        ("spec.overhead.cpu", [], "spec.overhead[cpu]: Invalid value: []: a quantity is expected,"
+        ("spec.overhead.cpu", [], "spec.overhead[cpu]: Invalid value: []: must be a quantity,"
          " such as 500m or 2Gi"),
         ("spec.topologySpreadConstraints.0", {"maxSkew": 1, "topologyKeys": "z",
                                               "whenUnsatisfiable": "DoNotSchedule"},
@@ -187,7 +187,7 @@ def test_the_limits_of_a_number_are_numbers(number) -> None:
     # Problems of other fields do not add one of this field.
     with pytest.raises(InvalidObject) as caught:
         decode_pod(POD | at("spec", {"priority": number, "containers": 1}))
-    assert str(caught.value) == "spec.containers: Invalid value: 1: a list is expected"
+    assert str(caught.value) == "spec.containers: Invalid value: 1: must be a list"
 
 
 @pytest.mark.parametrize("document", [{}, {"apiVersion": "v1"}, {"kind": "Pod"}])
@@ -417,18 +417,18 @@ def test_durations_are_written_as_in_go(duration_ns, text) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("soon", 'Invalid value: "soon": a duration such as 1h30m is expected'),
-        ("5", 'Invalid value: "5": it has no unit: a duration such as 1h30m is expected'),
-        ("0s", 'Invalid value: "0s": a duration such as 1h30m is expected, greater than 0'),
-        ("-1s", 'Invalid value: "-1s": a duration such as 1h30m is expected, greater than 0'),
+        ("soon", 'Invalid value: "soon": must be a duration such as 1h30m'),
+        ("5", 'Invalid value: "5": it has no unit: must be a duration such as 1h30m'),
+        ("0s", 'Invalid value: "0s": must be a duration such as 1h30m, greater than 0'),
+        ("-1s", 'Invalid value: "-1s": must be a duration such as 1h30m, greater than 0'),
         (
             timedelta(0),
-            'Invalid value: "0:00:00": a duration such as 1h30m is expected, greater than 0',
+            'Invalid value: "0:00:00": must be a duration such as 1h30m, greater than 0',
         ),
-        ("106752d", 'Invalid value: "106752d": a duration such as 1h30m is expected'),
+        ("106752d", 'Invalid value: "106752d": must be a duration such as 1h30m'),
         (
             timedelta(days=106_752),
-            'Invalid value: "106752 days, 0:00:00": a duration of at most 292 years is expected',
+            'Invalid value: "106752 days, 0:00:00": must be a duration of at most 292 years',
         ),
     ],
 )
@@ -458,7 +458,7 @@ def test_times_of_impossible_years_and_of_wrong_types() -> None:
     with pytest.raises(InputError) as caught:
         read_time("1h", "at", start_ns=None)
     assert str(caught.value) == (
-        'at: Invalid value: "1h": a time such as 2026-01-01T12:00:00Z is expected'
+        'at: Invalid value: "1h": must be a time such as 2026-01-01T12:00:00Z'
     )
     start_ns = read_time("2026-01-01T00:00:00Z", "at", start_ns=None)
     assert read_time("1h", "at", start_ns=start_ns) == start_ns + 3_600 * 10**9

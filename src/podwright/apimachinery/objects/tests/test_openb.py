@@ -77,12 +77,12 @@ def test_a_pod_has_its_gpus_as_annotations() -> None:
 @pytest.mark.parametrize(
     ("row", "column", "value", "text"),
     [
-        ("p,x,2,0,0,,,,", "cpu_milli", "x", "a whole number is expected"),
-        ("p,-1,2,0,0,,,,", "cpu_milli", "-1", "a whole number is expected"),
-        ("p,1,²,0,0,,,,", "memory_mib", "²", "a whole number is expected"),
-        ("p,1", "memory_mib", "", "a whole number is expected"),
-        ("p,1,2,0,0,,,,soon", "creation_time", "soon", "a whole number is expected"),
-        (",1,2,0,0,,,,", "name", "", "a name is expected"),
+        ("p,x,2,0,0,,,,", "cpu_milli", "x", "must be a whole number"),
+        ("p,-1,2,0,0,,,,", "cpu_milli", "-1", "must be a whole number"),
+        ("p,1,²,0,0,,,,", "memory_mib", "²", "must be a whole number"),
+        ("p,1", "memory_mib", "", "must be a whole number"),
+        ("p,1,2,0,0,,,,soon", "creation_time", "soon", "must be a whole number"),
+        (",1,2,0,0,,,,", "name", "", "must be a name"),
         ("p,1,2,0,0,,,,,more", "", "", "more cells than columns"),
     ],
 )

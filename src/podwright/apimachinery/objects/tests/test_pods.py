@@ -152,7 +152,7 @@ def test_only_objects_are_read(document: Any, text: str) -> None:
     for read in (decode, lambda each: decode_as(each, Pod)):
         with pytest.raises(InvalidObject) as raised:
             read(document)
-        assert str(raised.value) == f"an object is expected, not {text}"
+        assert str(raised.value) == f"must be an object, not {text}"
 
 
 def test_equal_documents_share_their_spec() -> None:

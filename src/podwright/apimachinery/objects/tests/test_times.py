@@ -46,12 +46,12 @@ def test_a_time_has_many_forms(value: Any, start_ns: int | None, found: int) -> 
 @pytest.mark.parametrize(
     ("value", "start_ns", "text"),
     [
-        ("soon", None, "a time such as 2026-01-01T12:00:00Z is expected"),
-        ("soon", 0, "a duration since the start such as 1h30m is expected, or a time such as"),
+        ("soon", None, "must be a time such as 2026-01-01T12:00:00Z"),
+        ("soon", 0, "must be a duration since the start such as 1h30m, or a time such as"),
         ("1h", None, "a time such as"),
-        ("5", 0, "it has no unit: a duration since the start"),
-        (datetime(1970, 1, 2), None, "a datetime with a time zone is expected"),  # noqa: DTZ001
-        (timedelta(1), None, "a time such as 2026-01-01T12:00:00Z is expected, or a datetime"),
+        ("5", 0, "it has no unit: must be a duration since the start"),
+        (datetime(1970, 1, 2), None, "must be a datetime with a time zone"),  # noqa: DTZ001
+        (timedelta(1), None, "must be a time such as 2026-01-01T12:00:00Z, or a datetime"),
     ],
 )
 def test_what_is_not_a_time_is_an_error(value: Any, start_ns: int | None, text: str) -> None:
@@ -64,19 +64,21 @@ def test_what_is_not_a_time_is_an_error(value: Any, start_ns: int | None, text: 
 @pytest.mark.parametrize("value", [5, None, [], np.datetime64("NaT"), np.array(["2026"]),
                                    np.array(["2026"], "datetime64[s]")])  # fmt: skip
 def test_another_type_is_an_error(value: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"^at: .* is expected") as raised:
+    with pytest.raises(ArgumentError, match=r"^at: .*must be ") as raised:
         read_time(value, "at", start_ns=None)
     assert "timedelta" not in str(raised.value)
-    with pytest.raises(ArgumentError, match=r"^at: .* a timedelta, .* is expected"):
+    with pytest.raises(ArgumentError, match=r"^at: .*must be .* a timedelta, "):
         read_time(value, "at", start_ns=0)
-    with pytest.raises(ArgumentError, match=r"^for: .* is expected"):
+    with pytest.raises(ArgumentError, match=r"^for: .*must be "):
         read_duration(value, "for")
 
 
 def test_a_number_has_no_unit() -> None:
-    with pytest.raises(ArgumentError, match=r"^for: 5 has no unit: a duration such as 1h30m, or"):
+    with pytest.raises(
+        ArgumentError, match=r"^for: 5 has no unit: must be a duration such as 1h30m, or"
+    ):
         read_duration(5, "for")  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"^for: .* is expected, not a bool$"):
+    with pytest.raises(ArgumentError, match=r"^for: must be .*, not a bool$"):
         read_duration(True, "for")  # type: ignore[arg-type]
 
 
@@ -127,7 +129,7 @@ def test_durations_may_start_with_days(value: str, found: int) -> None:
 def test_what_is_not_a_duration_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=rf'^time: .*"{re.escape(text)}"$'):
         parse_days(text)
-    with pytest.raises(InputError, match="a duration such as 1h30m is expected"):
+    with pytest.raises(InputError, match="must be a duration such as 1h30m"):
         read_duration(text, "for")
 
 
@@ -136,13 +138,13 @@ def test_durations_have_a_least_and_a_most() -> None:
     assert read_duration("9223372036854775807ns", "for") == 2**63 - 1
     assert read_duration(timedelta(0), "for", least_ns=0) == 0
     assert read_duration("-1s", "for", least_ns=-(10**9)) == -(10**9)
-    with pytest.raises(InputError, match=r"is expected, greater than 0$"):
+    with pytest.raises(InputError, match=r"must be .*, greater than 0$"):
         read_duration("0s", "for")
-    with pytest.raises(InputError, match=r"is expected, 0 or more$"):
+    with pytest.raises(InputError, match=r"must be .*, 0 or more$"):
         read_duration("-1ns", "for", least_ns=0)
     most = timedelta(microseconds=(2**63 - 1) // 1_000)
     assert read_duration(most, "for") == (2**63 - 1) // 1_000 * 1_000
-    with pytest.raises(InputError, match=r"a duration of at most 292 years is expected$"):
+    with pytest.raises(InputError, match=r"must be a duration of at most 292 years$"):
         read_duration(most + timedelta(microseconds=1), "for")
 
 

@@ -182,9 +182,9 @@ def read_time(value: Time, what: str, *, start_ns: int | None, first_ns: int | N
         types = f"{_SINCE}, a timedelta, {types}"
     if isinstance(value, str):
         found = _of_text(value, start_ns)
-        detail = f"{_TIME} is expected" if start_ns is None else f"{_SINCE} is expected, or {_TIME}"
+        detail = f"must be {_TIME}" if start_ns is None else f"must be {_SINCE}, or {_TIME}"
     elif isinstance(value, datetime):
-        found, detail = _of_datetime(value), "a datetime with a time zone is expected"
+        found, detail = _of_datetime(value), "must be a datetime with a time zone"
     elif (of_numpy := numpy_time_ns(value)) is not None:
         found, detail = of_numpy, ""
     else:
@@ -192,7 +192,7 @@ def read_time(value: Time, what: str, *, start_ns: int | None, first_ns: int | N
         if since_ns is None:
             raise _wrong_type(what, value, types)
         found = None if start_ns is None else start_ns + since_ns
-        detail = f"{_TIME} is expected, or a datetime"
+        detail = f"must be {_TIME}, or a datetime"
     if found is None:
         raise _error(what, value, detail)
     check_time_ns(found, what, value)
@@ -223,16 +223,16 @@ def read_duration(value: Duration, what: str, *, least_ns: int = 1) -> int:
         try:
             found = parse_days(value)
         except ValueError:
-            raise _error(what, value, f"{_DURATION} is expected") from None
+            raise _error(what, value, f"must be {_DURATION}") from None
     else:
         found = length_ns(value)
         if found is None:
             raise _wrong_type(what, value, f"{_DURATION}, or a timedelta")
     if found > _MAX_NS:
-        raise _error(what, value, "a duration of at most 292 years is expected")
+        raise _error(what, value, "must be a duration of at most 292 years")
     if found < least_ns:
         rule = "greater than 0" if least_ns else "0 or more"
-        raise _error(what, value, f"{_DURATION} is expected, {rule}")
+        raise _error(what, value, f"must be {_DURATION}, {rule}")
     return found
 
 
@@ -327,8 +327,8 @@ def _wrong_type(what: str, value: Any, types: str) -> ArgumentError:
     # NaT of NumPy is a number too, and not equal to itself.
     is_number = isinstance(value, Number) and value == value  # noqa: PLR0124
     if is_number and described_type(value) != "a bool":
-        return ArgumentError(f"{what}: {value} has no unit: {types} is expected")
-    return ArgumentError(f"{what}: {types} is expected, not {described_type(value)}")
+        return ArgumentError(f"{what}: {value} has no unit: must be {types}")
+    return ArgumentError(f"{what}: must be {types}, not {described_type(value)}")
 
 
 def _error(what: str, value: Any, detail: str) -> InputError:

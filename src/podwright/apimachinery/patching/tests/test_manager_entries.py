@@ -43,7 +43,7 @@ def at(second: int) -> str:
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        pytest.param("x", "an object is expected", id="no object"),
+        pytest.param("x", "must be an object", id="no object"),
         pytest.param({}, "operation must be `Apply` or `Update`", id="empty"),
         pytest.param({"operation": "apply"}, "operation must be `Apply` or `Update`", id="case"),
         pytest.param({"operation": "Apply"}, "apiVersion must not be empty", id="no version"),
@@ -67,8 +67,8 @@ def test_what_is_refused_of_entries(given, error) -> None:
         ({"fa": {}}, "missing colon: fa"),
         ({"i:x": {}}, 'strconv.Atoi: parsing "x": invalid syntax'),
         ({"k:[1]": {}}, "not an object: k:[1]"),
-        ({"f:a": {"f:b": 1}}, "an object is expected"),
-        ("x", "an object is expected"),
+        ({"f:a": {"f:b": 1}}, "must be an object"),
+        ("x", "must be an object"),
     ],
 )
 def test_a_field_set_that_cannot_be_read_is_refused(fields, error) -> None:

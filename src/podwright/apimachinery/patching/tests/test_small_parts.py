@@ -226,7 +226,7 @@ def test_a_struct_that_is_replaced_has_what_the_patch_says() -> None:
               "$setElementOrder/containers": [{"name": "a"}, {"name": "b"}]},
          {"containers": [{"name": "b"}]}),
         ({"containers": [{"name": "a"}]}, {"containers": [{"name": {"x": 1}}]},
-         "a value without parts is expected, got map[x:1]"),
+         "must be a value without parts, got map[x:1]"),
     ],
 )  # fmt: skip
 def test_further_directives(spec: Document, patch: Document, patched: Any) -> None:
@@ -311,8 +311,8 @@ def test_members_and_operations_on_empty_sets() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([], "an object is expected"),
-        ({"f:a": []}, "an object is expected"),
+        ([], "must be an object"),
+        ({"f:a": []}, "must be an object"),
         ({"f": {}}, "key must be 2 characters long:"),
         ({"ab": {}}, "missing colon: ab"),
         ({"i:1.5": {}}, 'strconv.Atoi: parsing "1.5": invalid syntax'),
@@ -442,7 +442,7 @@ def entry(manager: str, operation: str = "Update", **others: Any) -> Document:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (3, "an object is expected"),
+        (3, "must be an object"),
         (entry("a", "Patch"), "operation must be `Apply` or `Update`"),
         (entry("a", apiVersion=""), "apiVersion must not be empty"),
         (entry("a", fieldsType=""), "missing fieldsType in managed fields entry 1"),

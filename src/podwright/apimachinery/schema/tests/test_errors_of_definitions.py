@@ -351,8 +351,8 @@ def test_definitions(row: Any, expected: list[str]) -> None:
         ({"type": "object", "x-kubernetes-embedded-resource": True,
           "x-kubernetes-preserve-unknown-fields": True,
           "default": {"apiVersion": "v1", "kind": "-", "metadata": {"labels": 5, "name": 6}}},
-         ['.default.metadata: Invalid value: {"labels":5,"name":6}: json: Invalid value: 5: a map'
-          " is expected"]),
+         ['.default.metadata: Invalid value: {"labels":5,"name":6}: json: Invalid value: 5: must be'
+          " a map"]),
         ({"type": "object", "x-kubernetes-embedded-resource": True,
           "x-kubernetes-preserve-unknown-fields": True,
           "default": {"apiVersion": "v1", "kind": "A", "metadata": {"x": 5}}}, []),

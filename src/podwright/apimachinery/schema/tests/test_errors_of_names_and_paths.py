@@ -263,26 +263,26 @@ def test_parts_of_definitions(call: Any, expected: list[str]) -> None:
         (lambda: schema({"additionalProperties": True, "additionalItems": None}), []),
         (lambda: schema({"items": {"type": 1}, "additionalProperties": {"nullable": "x",
           "bogus": 1}, "dependencies": {"a": ["b", 3, None], "c": {"type": 2}, "d": 4}}),
-         [".items.type: Invalid value: 1: a string is expected; put it in quotes",
-          '.additionalProperties.nullable: Invalid value: "x": true or false is expected',
-          ".dependencies[a][1]: Invalid value: 3: a string is expected",
-          ".dependencies[c].type: Invalid value: 2: a string is expected; put it in quotes"]),
+         [".items.type: Invalid value: 1: must be a string; put it in quotes",
+          '.additionalProperties.nullable: Invalid value: "x": must be true or false',
+          ".dependencies[a][1]: Invalid value: 3: must be a string",
+          ".dependencies[c].type: Invalid value: 2: must be a string; put it in quotes"]),
         (lambda: schema({"allOf": [None, {"items": [{"type": 1}, None, {"type": "x"}]}],
           "not": {"additionalItems": {"type": 5}}, "properties": {"a": {"items": {"type": 5}},
           "b": None}, "patternProperties": 5, "definitions": {"c": {"additionalProperties":
           1}}}),
-         [".patternProperties: Invalid value: 5: a map is expected",
-          ".allOf[1].items[0].type: Invalid value: 1: a string is expected; put it in"
+         [".patternProperties: Invalid value: 5: must be a map",
+          ".allOf[1].items[0].type: Invalid value: 1: must be a string; put it in"
            " quotes",
-          ".not.additionalItems.type: Invalid value: 5: a string is expected; put it in"
+          ".not.additionalItems.type: Invalid value: 5: must be a string; put it in"
            " quotes",
-          ".properties[a].items.type: Invalid value: 5: a string is expected; put it in"
+          ".properties[a].items.type: Invalid value: 5: must be a string; put it in"
            " quotes",
           ".definitions[c].additionalProperties: boolean or JSON schema expected"]),
         (lambda: decoded({"name": "v1", "subresources": {"status": {"x": 1}}}),
          ["subresources.status.x: unknown field"]),
         (lambda: decoded({"name": "v1", "subresources": {"status": "x"}}),
-         ['subresources.status: Invalid value: "x": an object is expected']),
+         ['subresources.status: Invalid value: "x": must be an object']),
     ],
 )  # fmt: skip
 def test_types_in_definitions(call: Any, expected: list[str]) -> None:

@@ -480,7 +480,7 @@ def test_values_in_base64_are_texts() -> None:
     secret = built_in().find("v1", "Secret")
     assert secret is not None
     (problem,) = secret.decoding_problems({"data": {"a": 5}})
-    assert problem[:2] == ("data[a]", "Invalid value: 5: a string in base64 is expected")
+    assert problem[:2] == ("data[a]", "Invalid value: 5: must be a string in base64")
     assert secret.decodable({"data": {"a": 5, "b": "YQ=="}}) == {"data": {"b": "YQ=="}}
 
 
@@ -577,5 +577,5 @@ def test_an_object_with_unknown_fields_only_has_its_defaults() -> None:
 
 def test_what_is_left_of_an_object_is_validated_with_its_defaults() -> None:
     made, problems = checked_pod(activeDeadlineSeconds=[])
-    assert problems == ["spec.activeDeadlineSeconds: Invalid value: []: an integer is expected"]
+    assert problems == ["spec.activeDeadlineSeconds: Invalid value: []: must be an integer"]
     assert "restartPolicy" not in made["spec"], "an object that cannot be decoded stays as it is"

@@ -140,13 +140,13 @@ def test_the_class_of_a_claim_is_that_of_its_annotation(
     [
         pytest.param(
             {"name": "c", "image": {}},
-            ["spec.containers[0].image: Invalid value: {}: a string is expected"],
+            ["spec.containers[0].image: Invalid value: {}: must be a string"],
             id="the image that is missing then is no second error",
         ),
         pytest.param(
             {"name": "C", "image": {}},
             [
-                "spec.containers[0].image: Invalid value: {}: a string is expected",
+                "spec.containers[0].image: Invalid value: {}: must be a string",
                 'spec.containers[0].name: Invalid value: "C": a lowercase RFC 1123 label',
             ],
             id="its neighbor is checked",

@@ -192,8 +192,12 @@ def test_rules_are_compiled_beside_wrong_schemas_but_not_around_them() -> None:
 @pytest.mark.parametrize(
     ("schema", "at", "message"),
     [
-        ({"items": {"properties": "x"}}, "items.properties", 'Invalid value: "x": a map is'),
-        ({"items": {"properties": {"a": 3}}}, "items.properties[a]", "Invalid value: 3: an object"),
+        ({"items": {"properties": "x"}}, "items.properties", 'Invalid value: "x": must be a map'),
+        (
+            {"items": {"properties": {"a": 3}}},
+            "items.properties[a]",
+            "Invalid value: 3: must be an object",
+        ),
         ({"additionalProperties": 3}, "additionalProperties", "boolean or JSON schema expected"),
     ],
 )

@@ -231,7 +231,7 @@ def _action(text: str, start: int, line: int) -> tuple[tuple[_Token, ...], int, 
         if end := _END.match(text, space.end()):
             return tuple(tokens), end.end(), end[1] is not None
         if space.end() == len(text):
-            raise TemplateError('unclosed action: "}}" is expected', line)
+            raise TemplateError('unclosed action: "}}" is missing', line)
         match = _TOKEN.match(text, space.end())
         if match is None or match.lastgroup is None:
             found = text[space.end() : space.end() + 10].partition("\n")[0]
@@ -371,7 +371,7 @@ class _Parser:
     def _name(self, tokens: _Tokens) -> str:
         token = tokens.take("text")
         if token is None:
-            raise TemplateError("a name in quotes is expected", tokens.line)
+            raise TemplateError("must be a name in quotes", tokens.line)
         return _text_of(token.text, tokens.line)
 
     # ---------------------------------------------------------------------- pipelines

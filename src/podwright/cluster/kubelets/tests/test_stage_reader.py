@@ -210,7 +210,7 @@ def test_several_documents_keep_their_order():
         ('"phase: {{ .metadata.name }}"', '"{{ Nwo }}"',
          'spec.next.statusTemplate: line 1: function "Nwo" not defined; did you mean "Now"?'),
         ('template: "[]"', 'template: "{{ x"',
-         'spec.next.patches[0].template: line 1: unclosed action: "}}" is expected'),
+         'spec.next.patches[0].template: line 1: unclosed action: "}}" is missing'),
         ("type: json", "type: jsn",
          'spec.next.patches[0].type: Unsupported value: "jsn": supported values: '
          '"json", "merge", "strategic"; did you mean "json"?'),
@@ -218,7 +218,7 @@ def test_several_documents_keep_their_order():
          'spec.next.patches[0].subresource: Invalid value: "scale": '
          'only "status" and the object itself can be patched'),
         ("delete: true", 'patch: {template: "{{ x"}',
-         'spec.steps[2].patch.template: line 1: unclosed action: "}}" is expected'),
+         'spec.steps[2].patch.template: line 1: unclosed action: "}}" is missing'),
         ("delete: true", "patch: {template: 'a: 1', type: apply}",
          'spec.steps[2].patch.type: Unsupported value: "apply": supported values: '
          '"json", "merge", "strategic"'),
@@ -229,7 +229,7 @@ def test_several_documents_keep_their_order():
          'spec.steps[2].apply.subresource: Invalid value: "scale": '
          'only "status" and the object itself can be applied'),
         ("delete: true", 'apply: {template: "{{ x"}',
-         'spec.steps[2].apply.template: line 1: unclosed action: "}}" is expected'),
+         'spec.steps[2].apply.template: line 1: unclosed action: "}}" is missing'),
     ],
 )  # fmt: skip
 def test_errors_have_their_field_path_and_the_reason(old, new, error):

@@ -244,7 +244,7 @@ def test_yaml_within_a_template_preserves_any_value():
             id="else of a name",
         ),
         *(
-            pytest.param(text, "a name in quotes is expected$", id=text)
+            pytest.param(text, "must be a name in quotes$", id=text)
             for text in ("{{ define a }}{{ end }}", "{{ define }}{{ end }}", "{{ template a }}")
         ),
         *(

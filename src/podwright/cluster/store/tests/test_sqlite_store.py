@@ -137,7 +137,7 @@ def test_a_store_keeps_its_seed(path):
     open_writable(path, seed=5).close()
     with closing(open_writable(path)) as again:
         assert again.seed == 5
-    with pytest.raises(UnusableStore, match="was made with seed 5, not 6"):
+    with pytest.raises(UnusableStore, match="was created with seed 5, not 6"):
         open_writable(path, seed=6)
 
 

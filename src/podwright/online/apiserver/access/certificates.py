@@ -314,14 +314,14 @@ def _read_pair(
         private = serialization.load_pem_private_key(_content(key), None)
     except TypeError as error:
         raise CertificateError(
-            f"{key}: the key is encrypted; a key without password is expected"
+            f"{key}: the key is encrypted; give a key without a password"
         ) from error
     except (ValueError, UnsupportedAlgorithm) as error:
         raise CertificateError(f"{key}: not a private key in PEM") from error
     if private.public_key() != found.public_key():
         raise CertificateError(f"{key}: not the key of the certificate in {certificate}")
     if not isinstance(private, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
-        raise CertificateError(f"{key}: a key of RSA or of an elliptic curve is expected")
+        raise CertificateError(f"{key}: must be an RSA or elliptic curve key")
     return found, private
 
 

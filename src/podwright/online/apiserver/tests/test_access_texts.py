@@ -251,7 +251,7 @@ def test_a_defect_is_a_line_of_the_log_that_the_reply_names(caplog):
     assert record.getMessage() == f"defect {number}: PUT /x failed"
     assert len(number) == 8
     assert isinstance(record.exc_info[1], ZeroDivisionError)
-    text = f"a defect of podwright; the log of the server has the details as defect {number}"
+    text = f"a bug in podwright; the log of the server has the details as defect {number}"
     assert isinstance(reply, HttpReply)
     assert reply.status == 500
     status = json.loads(reply.body)

@@ -244,8 +244,8 @@ def test_the_time_of_an_explanation_is_read_with_the_start():
     assert parameters(at="5s").at_ns(START_NS) == START_NS + 5 * SECOND_NS
     assert parameters(at="2027-01-15T08:00:05Z").at_ns(0) == START_NS + 5 * SECOND_NS
     both: list[tuple[dict[str, Any], str]] = [
-        ({"at": "soon", "attempt": 1}, "attempt and at: one of them is expected, not both"),
-        ({"at": "5s", "attempt": "now"}, "attempt and at: one of them is expected, not both"),
+        ({"at": "soon", "attempt": 1}, "attempt and at: specify one of them, not both"),
+        ({"at": "5s", "attempt": "now"}, "attempt and at: specify one of them, not both"),
     ]
     for given, text in both:
         with pytest.raises(Problem) as raised:

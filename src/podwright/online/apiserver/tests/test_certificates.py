@@ -301,5 +301,5 @@ def test_a_key_of_another_kind_cannot_sign(tmp_path, kept):
             serialization.NoEncryption(),
         )
     )
-    with pytest.raises(CertificateError, match="a key of RSA or of an elliptic curve is expected"):
+    with pytest.raises(CertificateError, match="must be an RSA or elliptic curve key"):
         check_pair(certificate, private)

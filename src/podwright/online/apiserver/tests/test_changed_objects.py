@@ -68,7 +68,7 @@ def put(**document: Any) -> dict[str, Any]:
         ),
         (
             node_patch("n1", metadata={"name": "n3"}, spec={"unschedulable": "x"}),
-            ['patches[0].patch.spec.unschedulable: Invalid value: "x": true or false is expected'],
+            ['patches[0].patch.spec.unschedulable: Invalid value: "x": must be true or false'],
         ),
         (
             node_patch("n3", spec={}),

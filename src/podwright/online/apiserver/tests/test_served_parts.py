@@ -261,8 +261,8 @@ def test_a_pod_of_no_scheduler_has_no_attempt():
         ({"attempt": 3}, None),
         ({"at": "5s"}, 105 * SECOND),
         ({"at": "1970-01-01T00:00:07Z"}, 7 * SECOND),
-        ({"at": "5s", "attempt": 1}, "attempt and at: one of them is expected, not both"),
-        ({"at": "5s", "attempt": "now"}, "attempt and at: one of them is expected, not both"),
+        ({"at": "5s", "attempt": 1}, "attempt and at: specify one of them, not both"),
+        ({"at": "5s", "attempt": "now"}, "attempt and at: specify one of them, not both"),
     ],
 )
 def test_the_time_of_an_explanation(parameters, found):

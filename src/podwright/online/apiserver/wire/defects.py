@@ -60,7 +60,7 @@ def logged_defect(error: Exception, where: str) -> Rejection:
     """
     number = secrets.token_hex(4)
     _LOGGER.error("defect %s: %s failed", number, where, exc_info=error)
-    message = f"a defect of podwright; the log of the server has the details as defect {number}"
+    message = f"a bug in podwright; the log of the server has the details as defect {number}"
     return Rejection(
         500,
         "InternalError",

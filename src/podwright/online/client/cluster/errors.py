@@ -145,8 +145,8 @@ def _rejection_text(found: StatusObject, status: int, what: str, token: str) -> 
     # The status is 403, but 422 if a strategy checks further rights within a request.
     if _MISSING_RIGHT.search(text):
         return (
-            f"{what}: {text}; let an administrator grant it: deploy/reader has the rights of what "
-            "reads, deploy/scheduler those of podwright scheduler"
+            f"{what}: {text}; ask an administrator to grant it: deploy/reader has the rights of "
+            "commands that read, deploy/scheduler those of podwright scheduler"
         )
     if status < HTTPStatus.BAD_REQUEST:
         return (

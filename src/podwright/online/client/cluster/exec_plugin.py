@@ -95,7 +95,7 @@ async def run_plugin(plugin: Exec, cluster: Cluster) -> PluginCredentials:
         raise ConnectionSettingsError("exec: the plugin has no command")
     if plugin.api_version not in _VERSIONS:
         raise ConnectionSettingsError(
-            f"exec: invalid apiVersion {quoted(plugin.api_version)}; there are: "
+            f"exec: invalid apiVersion {quoted(plugin.api_version)}; supported: "
             f"{', '.join(sorted(_VERSIONS))}"
         )
     is_interactive = _is_interactive(plugin.interactive_mode)

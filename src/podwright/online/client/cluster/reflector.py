@@ -149,8 +149,8 @@ class Reflector:
             return error
         server = self._connection.access.server
         return UnreachableCluster(
-            f"{server}: the reply to {self._path} is not one of Kubernetes: {error}",
-            "check the address, and what is between this program and the server",
+            f"{server}: the reply to {self._path} is not from a Kubernetes API server: {error}",
+            "check the address, and any proxy in front of the server",
         )
 
     def _rejected(self, error: RejectedRequest) -> None:

@@ -56,7 +56,7 @@ async def server_version(connection: ReadConnection) -> ServerVersion:
     Raises
     ------
     UnreachableCluster
-        It cannot be reached, or is not an API server of Kubernetes.
+        It cannot be reached, or is not a Kubernetes API server.
     RejectedRequest
     """
     server = connection.access.server
@@ -65,13 +65,13 @@ async def server_version(connection: ReadConnection) -> ServerVersion:
         return ServerVersion(found.git_version, _minor(found.git_version))
     except (msgspec.DecodeError, ValueError, IndexError) as error:
         raise UnreachableCluster(
-            f"{server} is not an API server of Kubernetes: it has no /version; check its "
+            f"{server} is not a Kubernetes API server: it has no /version; check its "
             "address in the command line or the kubeconfig"
         ) from error
     except RejectedRequest as error:
         if error.status == 404:
             raise UnreachableCluster(
-                f"{server} is not an API server of Kubernetes: it has no /version; check its "
+                f"{server} is not a Kubernetes API server: it has no /version; check its "
                 "address in the command line or the kubeconfig"
             ) from error
         raise
@@ -100,7 +100,7 @@ async def cluster_identity(connection: ReadConnection) -> str:
         found = msgspec.json.decode(body, type=_Namespace).metadata
     except msgspec.DecodeError as error:
         raise UnreachableCluster(
-            f"{connection.access.server} is not an API server of Kubernetes: its namespace "
+            f"{connection.access.server} is not a Kubernetes API server: its namespace "
             "kube-system has no uid; check the address in the command line or the kubeconfig"
         ) from error
     return f"{found.uid} {found.creation_timestamp}"

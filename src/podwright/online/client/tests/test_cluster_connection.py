@@ -86,7 +86,7 @@ def test_a_context_gives_address_token_and_certificates(tmp_path):
         ({}, "tow", 'context "tow" does not exist; did you mean "two"?'),
         ({"clusters": []}, "one", 'cluster "a" does not exist'),
         ({"users": []}, "one", 'user "u" does not exist'),
-        ({"contexts": None}, "", 'context "two" does not exist; there are: none'),
+        ({"contexts": None}, "", 'context "two" does not exist; available: none'),
         ({"contexts": [{"name": "one"}]}, "one", 'context "one" names no cluster'),
         ({"clusters": [{"name": "b", "cluster": {}}]}, "", 'cluster "b" has no server'),
         ({"clusters": [{"name": "b", "cluster": {"server": 1}}]}, "", "Expected `str`, got `int`"),
@@ -129,7 +129,7 @@ def test_a_name_that_is_near_no_other_has_no_hint(tmp_path):
     with pytest.raises(ConnectionSettingsError) as raised:
         read_access(str(path), "production")
     assert str(raised.value) == (
-        f'{path}: context "production" does not exist; there are: one, two, unverified'
+        f'{path}: context "production" does not exist; available: one, two, unverified'
     )
 
 

@@ -203,9 +203,9 @@ def test_the_current_context_is_that_of_the_first_file_that_has_one(tmp_path):
         (
             "contexts: [{name: prod}, {name: dev}]\ncurrent-context: unknown",
             "",
-            '{path}: context "unknown" does not exist; there are: prod, dev',
+            '{path}: context "unknown" does not exist; available: prod, dev',
         ),
-        ("current-context: c", "", '{path}: context "c" does not exist; there are: none'),
+        ("current-context: c", "", '{path}: context "c" does not exist; available: none'),
         ("contexts: [{name: c}]", "c", '{path}: context "c" names no cluster'),
     ],
 )
@@ -223,7 +223,7 @@ def test_a_wrong_kubeconfig_is_named(tmp_path, text, context, message):
     ("cluster", "user", "context", "message"),
     [
         ({}, {}, {"cluster": "kk"}, 'cluster "kk" does not exist; did you mean "k"?'),
-        ({}, {}, {"user": "other"}, 'user "other" does not exist; there are: u'),
+        ({}, {}, {"user": "other"}, 'user "other" does not exist; available: u'),
         ({"server": ""}, {}, {}, 'cluster "k" has no server'),
         (
             {"insecure-skip-tls-verify": True, "certificate-authority": "a"},
@@ -243,15 +243,14 @@ def test_a_wrong_kubeconfig_is_named(tmp_path, text, context, message):
             {"certificate-authority": "a", "certificate-authority-data": "QQ=="},
             {},
             {},
-            "certificate-authority and certificate-authority-data: one of them is expected, not"
-            " both",
+            "certificate-authority and certificate-authority-data: specify one of them, not both",
         ),
         *(
             (
                 {},
                 {field: "a", f"{field}-data": "QQ=="},
                 {},
-                f"{field} and {field}-data: one of them is expected, not both",
+                f"{field} and {field}-data: specify one of them, not both",
             )
             for field in ("client-certificate", "client-key")
         ),

@@ -69,13 +69,13 @@ def errors_of(folder: Path, **changes: Any) -> list[tuple[str, str]]:
             [
                 (
                     "configurations[0].config",
-                    "Invalid value: 3: a path or an object is expected",
+                    "Invalid value: 3: must be a path or an object",
                 )
             ],
         ),
         ({"inputs": {"a": 1}}, [("inputs", 'Invalid value: {"a":1}: must be a list')]),
         ({"configurations": 3}, [("configurations", "Invalid value: 3: must be a list")]),
-        ({"seeds": ""}, [("seeds", "Required value: seeds such as 0-9 or 1,5,7 are expected")]),
+        ({"seeds": ""}, [("seeds", "Required value: must be seeds, such as 0-9 or 1,5,7")]),
         (
             {"seeds": "5-2"},
             [("seeds", 'Invalid value: "5-2": a range starts with its least seed')],
@@ -102,7 +102,7 @@ def errors_of(folder: Path, **changes: Any) -> list[tuple[str, str]]:
             [
                 (
                     "goals[1]",
-                    "Invalid value: \"+\": a figure such as 'wait p99' or +placed is expected",
+                    "Invalid value: \"+\": must be a figure, such as 'wait p99' or +placed",
                 )
             ],
         ),
@@ -215,13 +215,13 @@ def test_seeds_are_numbers_and_ranges_each_once(text, expected):
 
 @pytest.mark.parametrize("text", ["1 2", "1-2 3", "1,", "-1", "1--2", "1.5"])
 def test_seeds_that_are_no_numbers_and_ranges_are_not_read(text):
-    with pytest.raises(ValueError, match="seeds such as 0-9 or 1,5,7 are expected"):
+    with pytest.raises(ValueError, match="must be seeds, such as 0-9 or 1,5,7"):
         read_seeds(text)
 
 
 def test_a_range_of_too_many_seeds_is_taken_for_a_mistake():
     assert len(read_seeds(f"1-{MOST_SEEDS}")) == MOST_SEEDS
-    with pytest.raises(ValueError, match="at most 100,000 seeds are expected"):
+    with pytest.raises(ValueError, match="must be at most 100,000 seeds"):
         read_seeds(f"0-{MOST_SEEDS}")
     errors: list[FieldError] = []
     assert seeds_of("x", "runs[0].seeds", errors) == ()
@@ -295,9 +295,9 @@ def test_options_are_the_arguments_of_a_simulation():
     [
         (
             "def plan(): return [1]",
-            "a function plan() that returns the document of a plan is expected",
+            "must define a function plan() that returns the document of a plan",
         ),
-        ("plan = {}", "a function plan() that returns the document of a plan is expected"),
+        ("plan = {}", "must define a function plan() that returns the document of a plan"),
         ("def plan(): return 1 / 0", "ZeroDivisionError: division by zero"),
     ],
 )

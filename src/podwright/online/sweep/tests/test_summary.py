@@ -517,7 +517,7 @@ def test_a_worker_needs_the_packages_of_the_client():
     with pytest.raises(ArgumentError) as raised:
         _scheduler(other, 7)
     assert str(raised.value) == (
-        "plugins of far==1, near==2 are expected, and this worker has none: install the same "
+        "the plugins of far==1, near==2 are needed, and this worker has none: install the same "
         "packages on all workers"
     )
 
@@ -537,7 +537,7 @@ def test_a_worker_with_more_packages_than_the_client_is_an_error(tmp_path, monke
     with pytest.raises(ArgumentError) as raised:
         _scheduler(given, 7)
     assert str(raised.value) == (
-        "plugins of no package are expected, and this worker has rack 1.2, zone 1.2: install the"
+        "the plugins of no package are needed, and this worker has rack 1.2, zone 1.2: install the"
         " same packages on all workers"
     )
     assert "rack" not in sys.modules

@@ -597,7 +597,7 @@ def test_a_figure_and_a_page_have_the_numbers() -> None:
 
 @pytest.mark.parametrize("text", ["", "+"])
 def test_wrong_goals(text: str) -> None:
-    with pytest.raises(ValueError, match="a figure such as"):
+    with pytest.raises(ValueError, match="must be a figure, such as"):
         read_goal(text)
 
 

@@ -122,7 +122,7 @@ def read_parameters(
 def _mistakes(entry: _Entry, path: str) -> Iterator[FieldError]:
     if entry.choices is not None:
         if not entry.choices:
-            yield invalid(join(path, "choices"), [], "a list of values is expected")
+            yield invalid(join(path, "choices"), [], "must be a list of values")
         for name in ("low", "high", "step"):
             if getattr(entry, name) is not None:
                 yield problem(join(path, name), "has no effect beside choices")

@@ -183,5 +183,5 @@ def _mistakes(sweep: SweepPlan, section: _Section, held_out: Sequence[int]) -> I
     if section.pruner not in (None, "none") and len(sweep.goals) > 1:
         yield invalid("tune.pruner", section.pruner, "trials with several goals are not pruned")
     if both := [seed for seed in held_out if seed in sweep.seeds]:
-        detail = f"the trials have the seed {both[0]}, too; others are expected"
+        detail = f"the trials have the seed {both[0]}, too; use others"
         yield invalid("tune.heldOutSeeds", section.held_out_seeds, detail)

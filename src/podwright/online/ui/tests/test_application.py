@@ -50,7 +50,7 @@ def sent(app, method, path, **options):
         pytest.param(b"", {"problem": "There is no object."}, id="no line to name"),
         pytest.param(
             b"a: 1\n---\nb: 2\n---\nc: 3",
-            {"problem": "There are 3 documents; one is expected."},
+            {"problem": "There are 3 documents; enter one."},
             id="three documents",
         ),
     ],

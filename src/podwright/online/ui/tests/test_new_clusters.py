@@ -69,7 +69,7 @@ def starting(monkeypatch):
     ],
 )
 def test_another_name_or_number_is_refused(starting, folders, query):
-    expected = {"problem": "The name of a file, and at most 5,000 nodes, are expected."}
+    expected = {"problem": "Enter the name of a file, and at most 5,000 nodes."}
     assert starting(PAGE, query)[0] == [expected]
     assert not list(folders.iterdir())
 

@@ -191,7 +191,7 @@ def driver(**rules: Any) -> Driver:
     ("name", "hint"),
     [
         ("DefaultProvidr", 'did you mean "DefaultProvider"?'),
-        ("x", "there are: DefaultProvider, ClusterAutoscalerProvider"),
+        ("x", "available: DefaultProvider, ClusterAutoscalerProvider"),
     ],
 )
 def test_an_unknown_provider_is_told_with_those_that_there_are(name, hint):

@@ -245,12 +245,12 @@ def ratio(*shape):
             "Expected `int`, got `str`",
             id="malformed",
         ),
-        pytest.param(policy(kind="Pod"), "kind", '"Policy" is expected, not "Pod"', id="kind"),
+        pytest.param(policy(kind="Pod"), "kind", 'must be "Policy", not "Pod"', id="kind"),
         pytest.param(
-            policy(apiVersion="v2"), "apiVersion", '"v1" is expected, not "v2"', id="apiVersion"
+            policy(apiVersion="v2"), "apiVersion", 'must be "v1", not "v2"', id="apiVersion"
         ),
         pytest.param([], "", "a policy is an object", id="not an object"),
-        pytest.param(policy(predicates={}), "predicates", "a list is expected", id="not a list"),
+        pytest.param(policy(predicates={}), "predicates", "must be a list", id="not a list"),
         pytest.param(
             policy(alwaysCheckAllPredicates=1), "alwaysCheckAllPredicates",
             "Expected `bool`, got `int`", id="not a boolean",

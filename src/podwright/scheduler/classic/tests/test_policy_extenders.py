@@ -103,8 +103,8 @@ def items(*names: Any) -> dict[str, Any]:
             ExtenderAnswer(("n1",), {"n2": "no"}),
         ),
         (True, {"Error": "sick"}, "sick"),
-        (True, [], "ExtenderFilterResult: an object is expected, not array"),
-        (True, {"NodeNames": 1}, "ExtenderFilterResult.NodeNames: array is expected, not number"),
+        (True, [], "ExtenderFilterResult: must be an object, not an array"),
+        (True, {"NodeNames": 1}, "ExtenderFilterResult.NodeNames: must be an array, not a number"),
         (True, ExtenderReply(error="timeout"), "timeout"),
         (
             True, ExtenderReply(status=503, body=b"{}"),

@@ -257,7 +257,7 @@ T = TypeVar("T")
 
 _WHITESPACE: Final = " \t\r\n"
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-_NAMES = {dict: "object", list: "array", str: "string", int: "number", bool: "bool"}
+_NAMES = {dict: "an object", list: "an array", str: "a string", int: "a number", bool: "a bool"}
 
 
 class MalformedJSON(ValueError):  # noqa: N818 - the name describes the input
@@ -310,7 +310,7 @@ def typed_field(answer: Any, struct: str, key: str, kind: type[T]) -> T | None:
     if answer is None:
         return None
     if not isinstance(answer, dict):
-        raise MalformedJSON(f"{struct}: an object is expected, not {_describe(answer)}")
+        raise MalformedJSON(f"{struct}: must be an object, not {_describe(answer)}")
     # The last one counts, as Go's encoding/json sets a field for each name that differs in case.
     lowered, length = key.lower(), len(key)
     found = [answer[name] for name in answer if len(name) == length and name.lower() == lowered]
@@ -320,7 +320,7 @@ def typed_field(answer: Any, struct: str, key: str, kind: type[T]) -> T | None:
     # No field is a boolean, which Python counts among the integers.
     if not isinstance(value, kind) or isinstance(value, bool):
         expected = _NAMES.get(kind, kind.__name__)
-        raise MalformedJSON(f"{struct}.{key}: {expected} is expected, not {_describe(value)}")
+        raise MalformedJSON(f"{struct}.{key}: must be {expected}, not {_describe(value)}")
     if isinstance(value, int) and not _LEAST <= value <= _MOST:
         raise MalformedJSON(f"{struct}.{key}: {value} is out of range")
     return value
@@ -328,5 +328,5 @@ def typed_field(answer: Any, struct: str, key: str, kind: type[T]) -> T | None:
 
 def _describe(value: Any) -> str:
     if isinstance(value, float):
-        return f"number {value}"
+        return f"the number {value}"
     return _NAMES.get(type(value), "null")

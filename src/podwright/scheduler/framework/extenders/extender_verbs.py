@@ -171,7 +171,7 @@ def _names(answer: Any) -> tuple[str, ...] | None:
         return None
     for name in names:
         if name is not None and not isinstance(name, str):
-            raise MalformedJSON("NodeNames: a list of strings is expected")
+            raise MalformedJSON("NodeNames: must be a list of strings")
     return tuple(name or "" for name in names)
 
 
@@ -179,7 +179,7 @@ def _messages(answer: Any, key: str) -> dict[str, str]:
     messages = typed_field(answer, "ExtenderFilterResult", key, dict) or {}
     for name, message in messages.items():
         if message is not None and not isinstance(message, str):
-            raise MalformedJSON(f"{key}[{name}]: a string is expected")
+            raise MalformedJSON(f"{key}[{name}]: must be a string")
     return {name: message or "" for name, message in messages.items()}
 
 
@@ -242,7 +242,7 @@ def prioritize_steps(
 def _read_priorities(extender: CalledExtender, answer: Any) -> dict[str, int]:
     """Read a `HostPriorityList`; a node that is named twice gets both scores."""
     if answer is not None and not isinstance(answer, list):
-        raise extender.malformed("prioritize", "a list of Host and Score is expected")
+        raise extender.malformed("prioritize", "must be a list of Host and Score")
     scale = extender.settings.weight * (MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY)
     scores: dict[str, int] = {}
     for entry in answer or ():

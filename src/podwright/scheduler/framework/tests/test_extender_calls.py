@@ -190,7 +190,7 @@ def test_scores_and_errors_of_each_extender_are_kept() -> None:
         [],
         [
             'extender "http://e/x" gives a malformed answer to prioritize:'
-            " a list of Host and Score is expected"
+            " must be a list of Host and Score"
         ],
         [],
         [],
@@ -241,7 +241,7 @@ def managing(resource: str, **settings: Any) -> CalledExtender:
             Binding(
                 by_extender=True,
                 error='extender "http://e/x" gives a malformed answer to bind:'
-                " ExtenderBindingResult.Error: string is expected, not number",
+                " ExtenderBindingResult.Error: must be a string, not a number",
             ),
             id="a reply of another shape",
         ),

@@ -313,13 +313,12 @@ def test_an_exception_in_the_steps_of_a_plugin_is_reported_with_the_time_of_all_
             for timeout, text in (
                 (
                     "soon",
-                    'the timeout of Wait: Invalid value: "soon": a duration such as 1h30m is '
-                    "expected",
+                    'the timeout of Wait: Invalid value: "soon": must be a duration such as 1h30m',
                 ),
                 (
                     5,
-                    "the timeout of Wait: 5 has no unit: a duration such as 1h30m, or a timedelta "
-                    "is expected",
+                    "the timeout of Wait: 5 has no unit: must be a duration such as 1h30m, or a "
+                    "timedelta",
                 ),
             )
         ],

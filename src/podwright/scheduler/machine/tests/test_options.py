@@ -108,17 +108,17 @@ def test_an_unknown_keyword_is_an_error():
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"plugins": [Plugin, 5]}, r"plugins\[1\]: a subclass of podwright.Plugin is expected"),
-        ({"plugins": [Plugin()]}, r"plugins\[0\]: a subclass of podwright.Plugin is expected"),
-        ({"plugins": [object]}, r"plugins\[0\]: a subclass of podwright.Plugin is expected"),
-        ({"plugins": 5}, "plugins: a sequence of plugin classes is expected"),
-        ({"seed": 1.5}, "seed: an integer is expected"),
-        ({"seed": True}, "seed: an integer is expected"),
-        ({"batching": 1}, "batching: a bool is expected"),
-        ({"draws_preemption_offset": 0}, "draws_preemption_offset: a bool is expected"),
-        ({"tie_rule": "drawn"}, "tie_rule: a podwright.TieRule is expected"),
-        ({"gates": {"A": True}}, "gates: the result of podwright.parse_gates.* is expected"),
-        ({"seed": "5"}, "seed: an integer is expected"),
+        ({"plugins": [Plugin, 5]}, r"plugins\[1\]: must be a subclass of podwright.Plugin"),
+        ({"plugins": [Plugin()]}, r"plugins\[0\]: must be a subclass of podwright.Plugin"),
+        ({"plugins": [object]}, r"plugins\[0\]: must be a subclass of podwright.Plugin"),
+        ({"plugins": 5}, "plugins: must be a sequence of plugin classes"),
+        ({"seed": 1.5}, "seed: must be an integer"),
+        ({"seed": True}, "seed: must be an integer"),
+        ({"batching": 1}, "batching: must be a bool"),
+        ({"draws_preemption_offset": 0}, "draws_preemption_offset: must be a bool"),
+        ({"tie_rule": "drawn"}, "tie_rule: must be a podwright.TieRule"),
+        ({"gates": {"A": True}}, "gates: must be the result of podwright.parse_gates.*"),
+        ({"seed": "5"}, "seed: must be an integer"),
     ],
 )
 def test_an_argument_of_the_wrong_type_is_an_error(keywords: Any, message: str):
@@ -134,7 +134,7 @@ def test_an_integer_of_numpy_is_an_integer():
 
 def test_a_configuration_has_its_type():
     wrong: Any = {"profiles": []}
-    with pytest.raises(ArgumentError, match="configuration: the result of podwright"):
+    with pytest.raises(ArgumentError, match="configuration: must be the result of podwright"):
         SchedulerOptions.of(wrong)
 
 

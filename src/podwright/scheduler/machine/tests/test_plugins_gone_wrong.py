@@ -152,8 +152,8 @@ CONFIG = {
         pytest.param(
             "permit",
             (Status.OK, "soon"),
-            'running Permit plugin "Broken": the timeout of Success: Invalid value: "soon": a'
-            f" duration such as 1h30m is expected {WHERE}",
+            'running Permit plugin "Broken": the timeout of Success: Invalid value: "soon":'
+            f" must be a duration such as 1h30m {WHERE}",
             id="a time-out that is no duration",
         ),
         pytest.param(
@@ -269,8 +269,8 @@ CONFIG = {
         pytest.param(
             "permit",
             (Status.wait("held"), "-1s"),
-            'running Permit plugin "Broken": the timeout of Wait: Invalid value: "-1s": a duration'
-            f" such as 1h30m is expected, 0 or more {WHERE}",
+            'running Permit plugin "Broken": the timeout of Wait: Invalid value: "-1s": must be a'
+            f" duration such as 1h30m, 0 or more {WHERE}",
             id="a time-out in the past",
         ),
         pytest.param(

@@ -129,7 +129,7 @@ MALFORMED = 'extender "http://e" gives a malformed answer to preempt: MetaVictim
         ),
         pytest.param(
             answering(n1={"Pods": "a"}),
-            MALFORMED + "array is expected, not string",
+            MALFORMED + "must be an array, not a string",
             {"n1": ["b", "a"]},
             id="malformed",
         ),

@@ -209,7 +209,7 @@ def test_a_wrong_question_names_its_field(question, text):
 def test_a_node_is_given_by_its_name():
     with pytest.raises(ArgumentError) as error:
         pw.drain_plan(nodes(2), ["n0", nodes(2)[1]])
-    assert str(error.value) == "nodes[1]: the name of a node is expected, not a Node"
+    assert str(error.value) == "nodes[1]: must be the name of a node, not a Node"
 
 
 def test_a_budget_that_selects_no_pod_is_an_error():

@@ -247,7 +247,7 @@ def test_the_bound_counts_the_room_of_nodes_that_take_pods(existing, bound):
 def test_types_are_needed_for_a_purchase():
     with pytest.raises(InputError) as caught:
         buy_nodes(pods_of("1"), [])
-    assert "at least one type is expected" in str(caught.value)
+    assert "name at least one type" in str(caught.value)
     with pytest.raises(InputError) as caught:
         buy_nodes([make_node("n")], [A])
     assert str(caught.value) == "no pod is pending"

@@ -170,7 +170,7 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
                 'f: document 3 (line 18): spec.preemptionPolicy: Unsupported value: "Nver": '
                 'supported values: "PreemptLowerPriority", "Never"; did you mean "Never"?',
                 "f: document 4 (line 20): apiVersion: Required value",
-                "f: document 5 (line 22): an object is expected, with apiVersion and kind, not [1]",
+                "f: document 5 (line 22): must be an object, with apiVersion and kind, not [1]",
             ],
             id="the errors of all documents",
         ),
@@ -233,7 +233,7 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         pytest.param(
             b"NAME    READY\nweb-0   1/1\n",
             [
-                "f: document 1 (line 1): an object is expected, with apiVersion and kind, not"
+                "f: document 1 (line 1): must be an object, with apiVersion and kind, not"
                 ' "NAME    READY web-0   1/1"; kubectl prints objects with -o yaml'
             ],
             id="a table of kubectl",
@@ -262,12 +262,12 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
             as_json(POD | {"metadata": {"name": "p", "generation": 1}}).replace(
                 b": 1}", b": 1e999}"
             ),
-            ['f: metadata.generation: Invalid value: "1e999": an integer is expected'],
+            ['f: metadata.generation: Invalid value: "1e999": must be an integer'],
             id="a number that no float has",
         ),
         pytest.param(
             b"\n1e5\n",
-            ["f: document 1 (line 2): an object is expected, with apiVersion and kind, not 100000"],
+            ["f: document 1 (line 2): must be an object, with apiVersion and kind, not 100000"],
             id="a number alone is YAML",
         ),
         pytest.param(
@@ -282,7 +282,7 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         ),
         pytest.param(
             b"sn,cpu_milli,memory_mib,gpu,model\nn1,many,1,0,\n",
-            ['f: line 2: cpu_milli: Invalid value: "many": a whole number is expected'],
+            ['f: line 2: cpu_milli: Invalid value: "many": must be a whole number'],
             id="a cell of a table",
         ),
     ],
@@ -462,10 +462,10 @@ def documents_of(value, **options):
             {"pods": 3, "nodes": [4], "schedulerConfig": []},
             [],
             [
-                "f: nodes[0]: : Invalid value: 4: an object is expected",
-                "f: pods: Invalid value: 3: a list is expected",
-                "f: schedulerConfig: Invalid value: []: a KubeSchedulerConfiguration or null is"
-                " expected",
+                "f: nodes[0]: : Invalid value: 4: must be an object",
+                "f: pods: Invalid value: 3: must be a list",
+                "f: schedulerConfig: Invalid value: []: must be a KubeSchedulerConfiguration"
+                " or null",
             ],
             id="a snapshot of other values",
         ),
@@ -480,7 +480,7 @@ def documents_of(value, **options):
         pytest.param(
             {"kind": "List", "apiVersion": "v1", "items": [{"a": 1}, 2, {"b": 1}]},
             [("f: items[0]", {"a": 1}, False), ("f: items[2]", {"b": 1}, False)],
-            ["f: items[1]: : Invalid value: 2: an object is expected"],
+            ["f: items[1]: : Invalid value: 2: must be an object"],
             id="items without a kind get none from a List",
         ),
         pytest.param(
@@ -499,10 +499,10 @@ def documents_of(value, **options):
         pytest.param([{"a": 1}, {"kind": "List", "items": [{"b": 1}]}],
                      [("f: [0]", {"a": 1}, False), ("f: [1]: items[0]", {"b": 1}, False)], [],
                      id="a JSON list"),
-        pytest.param([], [], ["f: : an object is expected, with apiVersion and kind, not []"],
+        pytest.param([], [], ["f: : must be an object, with apiVersion and kind, not []"],
                      id="an empty JSON list"),
         pytest.param([{"a": 1}, 2], [],
-                     ['f: : an object is expected, with apiVersion and kind, not [{"a": 1}, 2]'],
+                     ['f: : must be an object, with apiVersion and kind, not [{"a": 1}, 2]'],
                      id="a JSON list of other values"),
         pytest.param(None, [], [], id="null"),
     ],

@@ -263,7 +263,7 @@ def test_an_object_with_errors_is_kept_without_its_values_of_wrong_types(metadat
     with pytest.raises(PartialObjects) as error:
         load_bytes([("a", as_json(document))])
     assert [str(one) for one in error.value.errors] == [
-        "a: spec: Invalid value: 7: an object is expected"
+        "a: spec: Invalid value: 7: must be an object"
     ]
     (obj,) = error.value.loaded.objects
     assert (obj.name, "spec" in encode(obj)) == ("d", False)
@@ -377,7 +377,7 @@ def test_a_path_of_one_file_is_that_of_a_file_or_of_a_folder_with_one(tmp_path):
         with pytest.raises(InputError) as error:
             read(tmp_path)
         assert str(error.value) == (
-            f"{tmp_path}: a folder with 2 files, where one file is expected; name the file"
+            f"{tmp_path}: a folder with 2 files, where one file is read; name the file"
         )
 
 

@@ -54,7 +54,7 @@ def test_a_value_that_cannot_be_decoded_is_always_an_error(validate: str) -> Non
     obj, errors, _ = read(document(spec={"nodeName": 5}), validate=validate)
     assert obj is not None
     assert obj.raw["spec"]["nodeName"] == "5"
-    assert errors == ["f: spec.nodeName: Invalid value: 5: a string is expected; put it in quotes"]
+    assert errors == ["f: spec.nodeName: Invalid value: 5: must be a string; put it in quotes"]
 
 
 def test_problems_of_decoding_and_of_values_are_reported_together() -> None:
@@ -75,7 +75,7 @@ def test_an_object_that_cannot_be_decoded_keeps_its_name() -> None:
     assert obj.name == "web"
     obj, errors, _ = read(document(metadata=[1]))
     assert obj is None
-    assert errors == ["f: metadata: Invalid value: [1]: an object is expected"]
+    assert errors == ["f: metadata: Invalid value: [1]: must be an object"]
 
 
 def test_unknown_fields_of_stored_objects_are_one_warning_for_each_kind() -> None:

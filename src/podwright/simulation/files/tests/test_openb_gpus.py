@@ -188,9 +188,9 @@ def test_an_annotation_that_is_no_number_is_an_error():
         pw.simulate(pod, openb_gpus="milli")
     assert str(raised.value).splitlines() == [
         f"objects[0] (Pod default/p): metadata.annotations[{COUNT}]: Invalid value:"
-        ' "two": a whole number is expected',
+        ' "two": must be a whole number',
         f"objects[0] (Pod default/p): metadata.annotations[{MILLI}]: Invalid value:"
-        ' "-1": a whole number is expected',
+        ' "-1": must be a whole number',
     ]
 
 

@@ -107,7 +107,7 @@ def test_a_record_without_a_file_has_no_steps_back():
 def test_a_namespace_that_is_no_text_is_an_error():
     numbered = POD | {"metadata": {"name": "p", "namespace": 7}}
     assert errors_of(line("Add", numbered)) == [
-        "r.jsonl: line 1: resource.metadata.namespace: Invalid value: 7: a string is expected"
+        "r.jsonl: line 1: resource.metadata.namespace: Invalid value: 7: must be a string"
     ]
 
 
@@ -160,16 +160,16 @@ def test_all_errors_are_reported_with_line_and_path():
     )
     assert errors == [
         "r.jsonl: line 2: not JSON: JSON is malformed: object keys must be strings (byte 1)",
-        'r.jsonl: line 3: an object is expected, not ["a list"]',
+        'r.jsonl: line 3: must be an object, not ["a list"]',
         "r.jsonl: line 4: time: Required value",
         'r.jsonl: line 4: event: Unsupported value: "Added": supported values: "Add", "Delete", '
         '"Update"; did you mean "Add"?',
-        "r.jsonl: line 4: resource: Invalid value: []: an object is expected",
-        'r.jsonl: line 5: time: Invalid value: "yesterday": a time is expected, such as '
+        "r.jsonl: line 4: resource: Invalid value: []: must be an object",
+        'r.jsonl: line 5: time: Invalid value: "yesterday": must be a time, such as '
         "2026-03-02T10:11:12.5Z",
-        "r.jsonl: line 6: resource.spec.containers[0].name: Invalid value: 7: a string is "
-        "expected; put it in quotes",
-        'r.jsonl: line 6: resource.spec.priority: Invalid value: "high": an integer is expected',
+        "r.jsonl: line 6: resource.spec.containers[0].name: Invalid value: 7: must be a string"
+        "; put it in quotes",
+        'r.jsonl: line 6: resource.spec.priority: Invalid value: "high": must be an integer',
         "r.jsonl: line 7: resource.apiVersion: Required value",
         "r.jsonl: line 7: resource.metadata.name: Required value",
         'r.jsonl: line 8: time: Invalid value: "2026-03-02T10:11:10.9Z": 1.100 s before an '
@@ -185,9 +185,7 @@ def test_all_errors_are_reported_with_line_and_path():
 def test_an_invalid_object_is_reported_once():
     bad = POD | {"spec": {"containers": 7}}
     errors = errors_of(line("Add", bad), line("Update", POD), line("Delete", NAME_ONLY))
-    assert errors == [
-        "r.jsonl: line 1: resource.spec.containers: Invalid value: 7: a list is expected"
-    ]
+    assert errors == ["r.jsonl: line 1: resource.spec.containers: Invalid value: 7: must be a list"]
 
 
 @pytest.mark.parametrize(
@@ -357,9 +355,9 @@ def test_steps_back_are_counted_with_the_largest():
         (
             {"time": 5, "event": 6, "resource": 7},
             [
-                "time: Invalid value: 5: a string is expected",
-                "event: Invalid value: 6: a string is expected",
-                "resource: Invalid value: 7: an object is expected",
+                "time: Invalid value: 5: must be a string",
+                "event: Invalid value: 6: must be a string",
+                "resource: Invalid value: 7: must be an object",
             ],
         ),
         (

@@ -74,14 +74,13 @@ def test_all_errors_are_reported_with_line_and_path():
     said = [str(error) for error in caught.value.errors]
     assert said[0].startswith("s: line 1: not JSON")
     assert said[1:] == [
-        's: line 2: an object is expected, not "7"',
+        's: line 2: must be an object, not "7"',
         "s: line 3: time: Required value",
         "s: line 3: pod: Required value",
         "s: line 4: node: Required value",
-        's: line 4: evaluatedNodes: Invalid value: "many": an integer is expected',
-        's: line 5: pod: Invalid value: ["a/p"]: a string is expected',
-        's: line 5: time: Invalid value: "noon": a time is expected, such as '
-        "2026-03-02T10:11:12.5Z",
+        's: line 4: evaluatedNodes: Invalid value: "many": must be an integer',
+        's: line 5: pod: Invalid value: ["a/p"]: must be a string',
+        's: line 5: time: Invalid value: "noon": must be a time, such as 2026-03-02T10:11:12.5Z',
     ]
 
 
@@ -119,10 +118,10 @@ def test_a_missing_log_is_reported(tmp_path):
     ("fields", "messages"),
     [
         pytest.param({"what": "unknown"}, [], id="a line of another kind needs no pod"),
-        pytest.param({"what": "unknown", "pod": 3}, ["pod: Invalid value: 3: a string is expected"],
+        pytest.param({"what": "unknown", "pod": 3}, ["pod: Invalid value: 3: must be a string"],
                      id="but its fields have their types"),
         pytest.param({"what": ""}, ["what: Required value"], id="no kind"),
-        pytest.param({"what": 3, "pod": "a/p"}, ["what: Invalid value: 3: a string is expected"],
+        pytest.param({"what": 3, "pod": "a/p"}, ["what: Invalid value: 3: must be a string"],
                      id="a kind that is a number"),
         pytest.param({"what": "attempt", "pod": ""}, ["pod: Required value"], id="no pod"),
         pytest.param({"what": "bound", "pod": "a/p", "node": ""}, ["node: Required value"],
@@ -136,16 +135,16 @@ def test_a_missing_log_is_reported(tmp_path):
         ),
         pytest.param(
             {"what": "attempt", "pod": "a/p", "nominatingMode": True, "feasibleNodes": 1.5},
-            ["feasibleNodes: Invalid value: 1.5: an integer is expected",
-             "nominatingMode: Invalid value: true: an integer is expected"],
+            ["feasibleNodes: Invalid value: 1.5: must be an integer",
+             "nominatingMode: Invalid value: true: must be an integer"],
             id="whole numbers",
         ),
         pytest.param({"what": "attempt", "pod": "a/p", "err": None, "evaluatedNodes": None}, [],
                      id="null is not a value"),
         pytest.param({"what": "attempt", "pod": "a/p", "time": 5},
-                     ["time: Invalid value: 5: a string is expected"], id="a number as a time"),
+                     ["time: Invalid value: 5: must be a string"], id="a number as a time"),
         pytest.param({"what": "attempt", "pod": "a/p", "time": "5"},
-                     ['time: Invalid value: "5": a time is expected, such as'
+                     ['time: Invalid value: "5": must be a time, such as'
                       " 2026-03-02T10:11:12.5Z"], id="a number in place of a time"),
         pytest.param({"what": "attempt", "pod": "a/p", "time": ""}, ["time: Required value"],
                      id="no time"),

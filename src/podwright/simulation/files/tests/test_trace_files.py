@@ -36,8 +36,8 @@ def test_events_of_one_second_keep_their_order(tmp_path: Path) -> None:
     [
         ({"times": (5, 4)}, r"events\[1\]\.ts: 1s before the previous event"),
         ({"times": (1, 9, 6)}, r"events\[2\]\.ts: 3s before the previous event"),
-        ({"times": (), "version": 1}, "version: version 2 is expected, not 1; export the trace"),
-        ({"times": (), "version": 0}, "version 2 is expected, not none"),
+        ({"times": (), "version": 1}, "version: must be 2, not 1; export the trace"),
+        ({"times": (), "version": 0}, "must be 2, not none"),
     ],
 )
 def test_a_trace_of_another_version_or_order_is_an_error(

@@ -350,7 +350,7 @@ def _end_of(
         raise UnknownCycle(f"pod {pod} has no scheduling attempt in this log{hint}{_dropped(log)}")
     if at_ns is not None:
         if attempt != -1:
-            raise ArgumentError("attempt and at: one of them is expected, not both")
+            raise ArgumentError("attempt and at: specify one of them, not both")
         limit = log.index_at_ns(at_ns)
         before = bisect_left(found, limit)
         if not before:

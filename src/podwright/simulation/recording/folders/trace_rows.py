@@ -63,7 +63,7 @@ def trace_rows(path: str, *, header: Sequence[str] = (), query: str = "") -> Ite
 
 def _of_sqlite(path: str, query: str) -> Iterator[TableRow]:
     if not query:
-        detail = "a SELECT statement is expected, because the file is a SQLite database"
+        detail = "a SELECT statement, because the file is a SQLite database"
         raise InputError.of(path, required(detail), "query")
     uri = f"{Path(path).resolve().as_uri()}?mode=ro"
     try:
@@ -107,7 +107,7 @@ def _of_json(path: str, first: bytes, lines: Iterator[tuple[int, bytes]]) -> Ite
         try:
             rows = msgspec.json.decode(whole, type=list[dict[str, Any]])
         except msgspec.MsgspecError as error:
-            detail = "a list of objects, or an object in each line, is expected"
+            detail = "must be a list of objects, or an object in each line"
             raise InputError.of(path, f"{detail}: {error}") from None
         yield from enumerate(rows, start=1)
         return

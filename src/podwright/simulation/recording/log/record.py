@@ -202,7 +202,7 @@ def record(
 def seed_problem(seed: int) -> str:
     """Return what is wrong with a seed that a log cannot store; empty if nothing is."""
     fits = -(2**63) <= seed < 2**63
-    return "" if fits else invalid(seed, "a number of at most 64 bits is expected")
+    return "" if fits else invalid(seed, "must be a number of at most 64 bits")
 
 
 def new_machine(log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -> Machine:

@@ -161,7 +161,7 @@ def replay(
     """
     require_log(log)
     if until is not None and at is not None:
-        raise ArgumentError("until and at: one of them is expected, not both")
+        raise ArgumentError("until and at: specify one of them, not both")
     if at is not None:
         until = log.index_at(at)
     if until is None:

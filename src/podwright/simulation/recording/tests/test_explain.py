@@ -248,7 +248,7 @@ def test_an_attempt_is_found_by_its_number_or_the_time_but_not_by_both():
     # Cycles at the time count.
     for at, end in ((1, first), (8, first), (9, second)):
         assert find_cycle(log, "default/a", at_ns=at * SECOND_NS).end == end
-    with pytest.raises(ArgumentError, match="one of them is expected, not both"):
+    with pytest.raises(ArgumentError, match="specify one of them, not both"):
         find_cycle(log, "default/a", 1, at_ns=SECOND_NS)
 
 

@@ -173,7 +173,7 @@ def test_a_replay_ends_at_an_event_or_at_a_time():
     run.attempt(make_node("n1"), make_pod("p"))
     with pytest.raises(ArgumentError) as error:
         replay(run.run.log, until=1, at="1s")
-    assert str(error.value) == "until and at: one of them is expected, not both"
+    assert str(error.value) == "until and at: specify one of them, not both"
 
 
 def test_events_without_objects_are_shown_as_they_are():

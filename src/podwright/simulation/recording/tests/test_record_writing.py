@@ -132,9 +132,7 @@ def test_a_record_is_written_with_the_values_that_were_read(history):
 def test_a_seed_that_a_log_cannot_store_is_rejected_before_there_is_a_log(seed, tmp_path):
     with pytest.raises(InputError) as error:
         record(str(tmp_path / "log"), seed=seed)
-    assert str(error.value) == (
-        f"seed: Invalid value: {seed}: a number of at most 64 bits is expected"
-    )
+    assert str(error.value) == (f"seed: Invalid value: {seed}: must be a number of at most 64 bits")
     assert not (tmp_path / "log").exists()
     for fits in (2**63 - 1, -(2**63)):
         assert record(None, seed=fits).machine is not None

@@ -88,8 +88,7 @@ def test_rows_of_a_database_are_those_of_a_query(tmp_path: Path) -> None:
     [
         pytest.param(
             "",
-            "query: Required value: a SELECT statement is expected, because the file is a SQLite"
-            " database",
+            "query: Required value: a SELECT statement, because the file is a SQLite database",
             id="none",
         ),
         pytest.param("select x from pods", "query: no such column: x", id="of another table"),
@@ -143,12 +142,12 @@ def test_a_parquet_file_needs_its_library(tmp_path: Path, monkeypatch: Any) -> N
         (b'{"a": 1}\n[2]\n', "{path}: line 2: Expected `object`, got `array`"),
         (
             b"[1]\n",
-            "{path}: a list of objects, or an object in each line, is expected: Expected"
+            "{path}: must be a list of objects, or an object in each line: Expected"
             " `object`, got `int` - at `$[0]`",
         ),
         (
             b'{\n"a": 1}\n',
-            "{path}: a list of objects, or an object in each line, is expected: Expected `array`,"
+            "{path}: must be a list of objects, or an object in each line: Expected `array`,"
             " got `object`",
         ),
     ],

@@ -314,11 +314,13 @@ def test_the_report_is_junit_and_markdown() -> None:
     ("expectation", "error"),
     [
         pytest.param(
-            "{}", "spec.expectations[0]: Required value: one of scheduledWithin", id="nothing"
+            "{}",
+            "spec.expectations[0]: Required value: specify one of scheduledWithin",
+            id="nothing",
         ),
         pytest.param(
             "{pendingAtMost: 0, scheduledWithin: 1s}",
-            "is expected, not scheduledWithin and pendingAtMost",
+            ", not scheduledWithin and pendingAtMost",
             id="two things",
         ),
         pytest.param(
@@ -348,10 +350,8 @@ def test_the_report_is_junit_and_markdown() -> None:
         pytest.param(
             "{scheduledWithin: soon}", "spec.expectations[0].scheduledWithin: ", id="a duration"
         ),
-        pytest.param("{placed: {pod: a}}", "namespace/name is expected", id="a name alone"),
-        pytest.param(
-            "{budgetBlocked: {budget: a}}", "namespace/name is expected", id="a budget alone"
-        ),
+        pytest.param("{placed: {pod: a}}", "must be namespace/name", id="a name alone"),
+        pytest.param("{budgetBlocked: {budget: a}}", "must be namespace/name", id="a budget alone"),
     ],
 )
 def test_mistakes_in_expectations_have_a_path(expectation: str, error: str) -> None:

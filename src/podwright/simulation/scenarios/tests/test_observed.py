@@ -431,7 +431,7 @@ LOADED = "object: {apiVersion: v1, kind: Pod}, arrivals: {every: 1s, count: 1}"
         ("expectations: [{samePlacement: [default]}]",
          "expectations[0].samePlacement: Required value: two configurations or more"),
         ("expectations: [{utilization: {atMost: 1.5}}]",
-         "expectations[0].utilization.atMost: Invalid value: 1.5: a share of 0 to 1"),
+         "expectations[0].utilization.atMost: Invalid value: 1.5: must be a share of 0 to 1"),
         ("autoscaling: {groups: []}", "autoscaling.groups: Required value"),
         ("cluster: {run: {folder: absent}}", "cluster.run.folder"),
         ("cluster: {run: {}}", "cluster.run.folder: Required value"),

@@ -281,7 +281,7 @@ def test_a_recorded_run_at_a_time_is_an_initial_state(tmp_path: Any) -> None:
         scenario(f"  cluster: {{run: {{folder: {tmp_path}/run, at: noon}}}}")
     (error,) = found.value.errors
     assert error.path == "spec.cluster.run.at"
-    assert error.message.startswith('Invalid value: "noon": a duration since the start')
+    assert error.message.startswith('Invalid value: "noon": must be a duration since the start')
 
 
 def test_configurations_are_chosen_by_name() -> None:
@@ -415,7 +415,7 @@ def test_a_mistake_is_one_error_however_much_follows_from_it() -> None:
         ),
         pytest.param(
             "  operations: [{waitUntil: {}}]",
-            "spec.operations[0].waitUntil: Required value: one of scheduled",
+            "spec.operations[0].waitUntil: Required value: specify one of scheduled",
             id="a wait for nothing",
         ),
         pytest.param(

@@ -78,7 +78,7 @@ def test_a_file_has_test_cases_whose_templates_are_some():
     for text in ("[]", "{}", "text"):
         with pytest.raises(InputError) as raised:
             load_test_cases("c", read_from({"c": text}))
-        assert str(raised.value) == "c: a list of test cases is expected"
+        assert str(raised.value) == "c: must be a list of test cases"
     any_ = {"opcode": "createAny", "templatePath": "wrong.yaml"}
     files = FILES | {"c": case(any_, MEASURED), "wrong.yaml": "a: {{ if }"}
     with pytest.raises(InputError) as raised:

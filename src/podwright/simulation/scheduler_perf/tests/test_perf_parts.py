@@ -462,7 +462,7 @@ def test_numbers_of_templates():
         with pytest.raises(PodwrightError, match=error) as raised:
             template.document()
         assert str(raised.value).startswith("t.yaml: ")
-    with pytest.raises(PodwrightError, match=r"t\.yaml: an object is expected"):
+    with pytest.raises(PodwrightError, match=r"t\.yaml: must be an object"):
         ObjectTemplate(b"[]", "t.yaml").document()
     counted = ObjectTemplate(b'a: "{{ .Index }} {{ .Count }}"', "t")
     assert (counted.document(), counted.is_constant) == ({"a": "0 1"}, False)
@@ -475,7 +475,7 @@ def test_an_object_of_another_kind_is_an_error():
 
     with pytest.raises(InputError) as raised:
         decoded(node, "t", Pod)
-    assert str(raised.value) == "t: kind: a Pod is expected, not a Node"
+    assert str(raised.value) == "t: kind: must be a Pod, not a Node"
     with pytest.raises(InputError, match="apiVersion"):
         decoded(node | {"apiVersion": 1}, "t", Pod)
 

@@ -363,7 +363,7 @@ def test_results_have_the_form_of_the_dashboard():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("{}", ["a list of test cases is expected"], id="no list"),
+        pytest.param("{}", ["must be a list of test cases"], id="no list"),
         pytest.param(
             case({"opcode": "createNode"}, {**NODES, "count": -1}, {**PODS, "count": 1}),
             [

@@ -146,7 +146,7 @@ def test_a_figure_is_of_one_list_of_pods(workload, asked):
     table = summarize_fgd([("a", run_of([1], [1])), ("b", run_of([1], [1]))], {})
     with pytest.raises(ArgumentError) as raised:
         table.plot(workload)
-    assert str(raised.value) == f"workload: one of a, b is expected, not {asked}"
+    assert str(raised.value) == f"workload: must be one of a, b, not {asked}"
 
 
 def test_a_figure_is_nine_inches_wide():

@@ -96,7 +96,7 @@ class Condition(
         """Yield what is wrong with the fields together; `path` is that of the struct."""
         given = given_fields(self)
         if given.keys().isdisjoint(_ENOUGH):
-            yield required(path, f"one of {', '.join(_ENOUGH)} is expected")
+            yield required(path, f"specify one of {', '.join(_ENOUGH)}")
         if "count" in given and given.keys().isdisjoint({"scheduled", "ready"}):
             yield forbidden(join(path, "count"), "needs scheduled or ready")
         of_object = [name for name in _OF_OBJECT if name in given]
@@ -104,7 +104,7 @@ class Condition(
             for name in of_object:
                 yield forbidden(join(path, name), "needs object")
         elif self.identity() is None:
-            detail = "kind/name is expected, such as deployment/web"
+            detail = "must be kind/name, such as deployment/web"
             yield invalid(join(path, "object"), self.object, detail)
         elif not of_object:
             yield required(path, "an object needs one of exists, condition, cel")

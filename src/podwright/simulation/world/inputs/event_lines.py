@@ -462,7 +462,7 @@ class _Reading:
             return ON_NODE[name](node, shown)
         found = identity_of(value, line.namespace or "default")
         if found is None:
-            detail = "kind/name is expected, such as deployment/web"
+            detail = "must be kind/name, such as deployment/web"
             self._wrong(place, name, invalid(value, detail))
             return None
         kind, key = found

@@ -138,7 +138,7 @@ class Frame:
         if not isinstance(names, Iterable) or hasattr(frame, "collect"):
             lazy = "; call its collect()" if hasattr(frame, "collect") else ""
             raise ArgumentError(
-                "frame: a DataFrame, an Arrow table or a mapping of columns is expected, not "
+                "frame: must be a DataFrame, an Arrow table or a mapping of columns, not "
                 f"{described_type(frame)}{lazy}"
             )
         self._frame = frame
@@ -238,7 +238,7 @@ class Frame:
             return
         require_type(prefix, str, "prefix", "a text")
         if valid_name(prefix) != prefix or not prefix:
-            detail = "lower-case letters, digits, hyphens and dots are expected"
+            detail = "must consist of lower-case letters, digits, hyphens and dots"
             self.wrong("prefix", invalid(prefix, detail))
 
     # ------------------------------------------------------------------ values
@@ -257,7 +257,7 @@ class Frame:
             return Due(0, is_absolute=True)
         relative_ns = self._length_ns(column, path, value, number)
         if relative_ns is None:
-            detail = "a duration of 0 or more since the start, or a time, is expected"
+            detail = "must be a duration of 0 or more since the start, or a time"
             self.wrong(path, required(detail) if is_missing(value) else invalid(str(value), detail))
         return Due(relative_ns or 0, is_absolute=False)
 
@@ -277,7 +277,7 @@ class Frame:
             return None
         found = self._length_ns(column, path, value, number_of(value))
         if found is None:
-            self.wrong(path, invalid(str(value), "a duration of 0 or more is expected"))
+            self.wrong(path, invalid(str(value), "must be a duration of 0 or more"))
         return found
 
     def _length_ns(
@@ -312,7 +312,7 @@ class Frame:
         except ValueError:
             is_valid = False
         if not is_valid:
-            detail = "a quantity of 0 or more is expected, such as 2, 500m or 1Gi"
+            detail = "must be a quantity of 0 or more, such as 2, 500m or 1Gi"
             self.wrong(path, invalid(text, detail))
         return text
 
@@ -342,7 +342,7 @@ class Frame:
             return default
         number = number_of(value)
         if number is None or number.denominator != 1 or number < least:
-            self.wrong(path, invalid(str(value), f"a whole number of {least} or more is expected"))
+            self.wrong(path, invalid(str(value), f"must be a whole number of {least} or more"))
             return default
         return int(number)
 
@@ -373,7 +373,7 @@ def requested_resources(
         if column is None:
             continue
         if resource in found:
-            raise ArgumentError(f"{resource} and {found[resource][0]}: one of them is expected")
+            raise ArgumentError(f"{resource} and {found[resource][0]}: specify one of them")
         found[resource] = (resource, column)
     return found
 
@@ -423,12 +423,12 @@ class Names:
         if self._column is not None:
             path, value = self._column.at(row)
             if not self._column.has(row):
-                self._frame.wrong(path, required("a name is expected"))
+                self._frame.wrong(path, required("a name"))
                 return Named("", {})
         original = self.prefixed(value)
         name = valid_name(original + ending)
         if not name:
-            detail = "a name with a letter a-z or a digit is expected"
+            detail = "must be a name with a letter a-z or a digit"
             self._frame.wrong(path, invalid(original, detail))
         there, first = self._places.setdefault((namespace, name), (original, path + ending))
         if first != path + ending:
@@ -465,7 +465,7 @@ class Shared:
         name = valid_label(original)
         if not name:
             self._frame.wrong(
-                path, invalid(original, "a name with a letter a-z or a digit is expected")
+                path, invalid(original, "must be a name with a letter a-z or a digit")
             )
         there = self._originals.setdefault(name, original)
         if there != original:

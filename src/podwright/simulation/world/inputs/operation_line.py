@@ -109,15 +109,15 @@ class OperationLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         names = [name for name in OPERATIONS if name in given]
         if len(names) != 1:
             found = f", not {' and '.join(names)}" if names else ""
-            yield required(path, f"one of {', '.join(OPERATIONS)} is expected{found}")
+            yield required(path, f"specify one of {', '.join(OPERATIONS)}{found}")
             return
         beside = _BESIDE.get(names[0], ())
         for field in given.keys() - {*TIMES, names[0], *beside}:
             yield not_supported(join(path, field), field, (*TIMES, names[0], *beside))
         if self.done is False:
-            yield invalid(join(path, "done"), value=False, detail="true is expected")
+            yield invalid(join(path, "done"), value=False, detail="must be true")
         if self.scale is not None and self.replicas is None:
             yield required(join(path, "replicas"))
         expected, what = (list, "a list") if self.type == "json" else (dict, "an object")
         if self.patch is not None and not isinstance(self.with_, expected):
-            yield invalid(join(path, "with"), self.with_, f"{what} is expected: the patch")
+            yield invalid(join(path, "with"), self.with_, f"must be {what}: the patch")

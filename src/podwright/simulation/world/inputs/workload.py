@@ -380,7 +380,7 @@ class _Rows:
             elif isinstance(value, str):
                 spec["priorityClassName"] = text
             else:
-                detail = "a whole number or the name of a priority class is expected"
+                detail = "must be a whole number or the name of a priority class"
                 self._frame.wrong(path, invalid(text, detail))
         return spec
 

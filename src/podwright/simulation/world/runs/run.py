@@ -340,7 +340,7 @@ class Run:
         chosen = None if pods is None else [pods] if isinstance(pods, str) else list(pods)
         require_type(between, (tuple, list), "between", "a pair of times")
         if len(between) != len(_ENDS):
-            raise ArgumentError(f"between: a pair of times is expected, not {len(between)} values")
+            raise ArgumentError(f"between: must be a pair of times, not {len(between)} values")
         errors: list[FieldError] = []
         times = [
             None if at is None else moment_ns(f"between[{place}]", at, self._start_ns, errors)

@@ -213,4 +213,4 @@ def _notes(before: Run, after: Run) -> Iterator[str]:
         if run.summary.is_interrupted:
             yield f"The {side} run was interrupted."
     if any(run.summary.pending for run in (before, after)):
-        yield "Waits are those of placed pods; pending pods have none yet."
+        yield "Waits are of placed pods only."

@@ -368,9 +368,9 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
     output, validate, ending = given.output, given.validate, given.ending
     job_duration, checkpoint_events = given.job_duration, given.checkpoint_events
     if not str(output):
-        errors.append(option_error("output", invalid(output, "the name of a folder is expected")))
+        errors.append(option_error("output", invalid(output, "must be the name of a folder")))
     if given.resume and output is None:
-        detail = "the folder of the run to resume is expected"
+        detail = "name the folder of the run to resume"
         errors.append(option_error("output", f"Required value: {detail}, because of resume=True"))
     check_seed("seed", scheduler.seed, errors)
     sample_ns = duration_ns("sample", given.sample, errors)

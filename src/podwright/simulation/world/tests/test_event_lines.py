@@ -177,7 +177,7 @@ def test_a_line_that_only_waits_has_no_operation(fields, second):
     assert lines.errors == []
     assert list(lines) == [(START_NS + second * SECOND, Cordon("n1", place=place(2)))]
     (error,) = errors_of({"waitUntil": {}, **fields})
-    assert "waitUntil: Required value: one of scheduled" in error
+    assert "waitUntil: Required value: specify one of scheduled" in error
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_line_that_only_waits_has_no_operation(fields, second):
             "with.spec.taints[0].key: Invalid value: 1",
             id="a patch with a value of a wrong type",
         ),
-        pytest.param({"at": "1s", "delete": "web"}, "kind/name is expected", id="no kind"),
+        pytest.param({"at": "1s", "delete": "web"}, "must be kind/name", id="no kind"),
         pytest.param(
             {"at": "1s", "apply": NODE | {"status": {"allocatable": {"cpu": "many"}}}},
             "apply.status.allocatable",

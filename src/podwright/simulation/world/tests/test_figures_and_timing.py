@@ -164,7 +164,7 @@ def test_all_figures_of_a_run_in_their_order():
     ("before", "after", "notes"),
     [
         ({"pending": {}}, {"pending": {}}, []),
-        ({}, {"pending": {}}, ["Waits are those of placed pods; pending pods have none yet."]),
+        ({}, {"pending": {}}, ["Waits are of placed pods only."]),
         (
             {"pending": {}, "simulated_ns": 90 * SECOND, "is_interrupted": True},
             {"pending": {}},
@@ -233,7 +233,7 @@ def test_factors_are_millionths(text, factor):
 @pytest.mark.parametrize(
     ("text", "detail"),
     [
-        ("x", "a number is expected"),
+        ("x", "must be a number"),
         ("-1", "must be at least 0"),
         ("1000000", "must be at least 0"),
         ("nan", "must be at least 0"),

@@ -511,7 +511,7 @@ RECORDED_N9 = {"time": timestamp_text(START_NS), "event": "Add", "resource": N9}
         pytest.param(
             {"at": "1m", "apply": N9, "drain": "n9"},
             [
-                "e0.jsonl: line 1: Required value: one of ",
+                "e0.jsonl: line 1: Required value: specify one of ",
                 "e1.jsonl: line 1: drain: ",
                 "e1.jsonl: line 3: drain: ",
             ],

@@ -149,7 +149,7 @@ def test_a_run_whose_process_died_is_opened_at_its_last_event(tmp_path, stop_aft
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(RunError, match=r"is not a run folder: .*manifest\.json: No such file"):
         pw.Run.open(tmp_path)
-    with pytest.raises(pw.ArgumentError, match="folder: the path of a run folder is expected, not"):
+    with pytest.raises(pw.ArgumentError, match="folder: must be the path of a run folder, not"):
         pw.Run.open(3)  # type: ignore[arg-type]
 
 
@@ -199,9 +199,7 @@ def test_attempts_are_chosen_by_pod_and_time():
         assert [str(each).partition("]")[0] for each in wrong.value.errors] == [
             f"between[{place}" for place in places
         ]
-    with pytest.raises(
-        pw.ArgumentError, match=r"^between: a pair of times is expected, not 1 values$"
-    ):
+    with pytest.raises(pw.ArgumentError, match=r"^between: must be a pair of times, not 1 values$"):
         run.explain_all(between=("1m",))  # type: ignore[arg-type]
 
 

@@ -98,7 +98,7 @@ def test_every_invalid_time_is_reported_with_its_annotation():
         f'pod default/a: metadata.annotations[{DELETION_TIME}]: Invalid value: "9": '
         "before its creation, at second 10",
         f'pod default/b: metadata.annotations[{CREATION_TIME}]: Invalid value: "soon": '
-        "a whole number of seconds is expected",
+        "must be a whole number of seconds",
     ]
 
 
@@ -106,7 +106,7 @@ def test_an_invalid_number_in_the_table_is_reported_with_its_line():
     with pytest.raises(InputError) as caught:
         pods_of(PLACED, "b,1,1,0,0,,LS,Running,1.5,9,2")
     assert [str(error) for error in caught.value.errors] == [
-        'openb.csv: line 3: creation_time: Invalid value: "1.5": a whole number is expected'
+        'openb.csv: line 3: creation_time: Invalid value: "1.5": must be a whole number'
     ]
 
 

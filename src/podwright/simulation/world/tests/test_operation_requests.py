@@ -274,8 +274,8 @@ def test_an_operation_that_a_user_wrote_needs_its_object(store, operation, text)
 # ------------------------------------------------------------------------------ lines
 
 ONE_OF = (
-    "one of apply, create, patch, delete, scale, cordon, uncordon, drain, fail, restore,"
-    " waitUntil, done is expected"
+    "specify one of apply, create, patch, delete, scale, cordon, uncordon, drain, fail, restore,"
+    " waitUntil, done"
 )
 
 
@@ -286,7 +286,7 @@ ONE_OF = (
         ({"at": "1s"}, [f"x: Required value: {ONE_OF}"]),
         ({"drain": "a", "done": True}, [f"x: Required value: {ONE_OF}, not drain and done"]),
         ({"done": True}, []),
-        ({"done": False}, ["x.done: Invalid value: false: true is expected"]),
+        ({"done": False}, ["x.done: Invalid value: false: must be true"]),
         ({"scale": "deployment/a"}, ["x.replicas: Required value"]),
         ({"scale": "deployment/a", "replicas": 0, "namespace": "n"}, []),
         ({"delete": "pod/a", "gracePeriodSeconds": 0, "namespace": "n"}, []),
@@ -309,15 +309,15 @@ ONE_OF = (
         ({"patch": "pod/a", "with": [], "type": "json"}, []),
         (
             {"patch": "pod/a"},
-            ["x.with: Invalid value: null: an object is expected: the patch"],
+            ["x.with: Invalid value: null: must be an object: the patch"],
         ),
         (
             {"patch": "pod/a", "with": [], "type": "merge"},
-            ["x.with: Invalid value: []: an object is expected: the patch"],
+            ["x.with: Invalid value: []: must be an object: the patch"],
         ),
         (
             {"patch": "pod/a", "with": {}, "type": "json"},
-            ["x.with: Invalid value: {}: a list is expected: the patch"],
+            ["x.with: Invalid value: {}: must be a list: the patch"],
         ),
     ],
 )
@@ -333,8 +333,8 @@ def test_what_is_wrong_with_the_fields_of_a_line_together(line, problems):
         (
             {},
             [
-                "x: Required value: one of scheduled, ready, gone, pendingAtMost, object, drained,"
-                " settled is expected"
+                "x: Required value: specify one of scheduled, ready, gone, pendingAtMost,"
+                " object, drained, settled"
             ],
         ),
         ({"scheduled": ""}, []),
@@ -347,7 +347,7 @@ def test_what_is_wrong_with_the_fields_of_a_line_together(line, problems):
         ),
         (
             {"object": "web", "exists": True},
-            ['x.object: Invalid value: "web": kind/name is expected, such as deployment/web'],
+            ['x.object: Invalid value: "web": must be kind/name, such as deployment/web'],
         ),
         (
             {"object": "deployment/web"},

@@ -137,8 +137,8 @@ def workload(frame: dict[str, Any], **columns: Any) -> pw.Workload:
         ({"l": ["x"]}, {"labels": {"a b": "l"}}, "labels['a b']: Invalid value: \"a b\": "),
         ({"s": ["x"]}, {"node_selector": {"-": "s"}}, "node_selector['-']: Invalid value: \"-\": "),
         ({"ns": ["日本"]}, {"namespace": "ns"},
-         'ns[0]: Invalid value: "日本": a name with a letter a-z or a digit is expected'),
-        ({"t": ["2026-13-01"]}, {}, 't[0]: Invalid value: "2026-13-01": a duration of 0 or more'),
+         'ns[0]: Invalid value: "日本": must be a name with a letter a-z or a digit'),
+        ({"t": ["2026-13-01"]}, {}, 't[0]: Invalid value: "2026-13-01": must be a duration of 0'),
     ],
 )  # fmt: skip
 def test_keys_names_and_times_that_are_none_are_errors(frame, columns, message):
@@ -183,7 +183,7 @@ def test_numbers_are_those_that_are_written(value, number):
 def test_names_have_a_start():
     with pytest.raises(InputError) as caught:
         workload({"t": [0]}, prefix="")
-    text = "lower-case letters, digits, hyphens and dots are expected"
+    text = "must consist of lower-case letters, digits, hyphens and dots"
     assert str(caught.value) == f'prefix: Invalid value: "": {text}'
 
 

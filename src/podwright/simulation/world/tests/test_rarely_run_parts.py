@@ -157,7 +157,7 @@ def test_a_duration_since_another_column_is_exact(tmp_path, times, factor):
 )
 def test_a_duration_that_is_none_is_named_with_its_line(tmp_path, end, shown):
     (error,) = errors_of(tmp_path, SPAN, f"t,id,end\n5,b,6\n5,a,{end}\n")
-    detail = "a duration of 0 or more is expected"
+    detail = "must be a duration of 0 or more"
     assert error == f't.csv: line 3: end - t: Invalid value: "{shown}": {detail}'
 
 

@@ -34,7 +34,7 @@ def test_counts_waits_and_shares_stand_side_by_side(runs):
     assert (by_name[reason].before, by_name[reason].after) == (2, 0)
     assert not found.is_same
     assert any("different lengths" in note for note in found.notes)
-    assert any("pending pods have none" in note for note in found.notes)
+    assert any("placed pods only" in note for note in found.notes)
     shown = found._repr_html_()
     assert "<strong>Two runs</strong>" in shown
     parts = ("Two runs", "Figure", "Before", "After", "Change", "created")

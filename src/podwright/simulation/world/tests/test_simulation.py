@@ -324,8 +324,8 @@ def test_an_invalid_input_leaves_no_folder(tmp_path):
         ({"events": "nowhere.jsonl"}, "nowhere.jsonl: cannot be read"),
         ({"seed": 2**63}, "seed: .*at most 64 bits"),
         ({"sample": "0s"}, 'sample: Invalid value: "0s"'),
-        ({"resume": True}, "output: Required value: the folder of the run to resume is"),
-        ({"output": ""}, 'output: Invalid value: "": the name of a folder is expected'),
+        ({"resume": True}, "output: Required value: name the folder of the run"),
+        ({"output": ""}, 'output: Invalid value: "": must be the name of a folder'),
     ],
 )
 def test_invalid_times_seeds_and_files_are_refused(options, message):

@@ -651,7 +651,7 @@ priority: {column: p, values: {high: 9}}
 @pytest.mark.parametrize(
     ("text", "problems"),
     [
-        ("cpu: c", ["arrival: Required value: the column of arrival times is expected"]),
+        ("cpu: c", ["arrival: Required value: the column of arrival times"]),
         ("arrival: {unit: s}", ["arrival.column: Required value"]),
         (
             "arrival: {column: a, columns: [b]}",
@@ -676,11 +676,11 @@ priority: {column: p, values: {high: 9}}
         ("arrival: a\nresources: {x: {column: b, times: 1/2}}", []),
         (
             "arrival: a\ncpu: {column: b, times: 1/0}",
-            ['cpu.times: Invalid value: "1/0": a number is expected'],
+            ['cpu.times: Invalid value: "1/0": must be a number'],
         ),
         (
             "arrival: a\ncpu: {column: b, times: x}",
-            ['cpu.times: Invalid value: "x": a number is expected'],
+            ['cpu.times: Invalid value: "x": must be a number'],
         ),
         ("arrival: a\nname: {column: b, unit: furlong}", []),
         (

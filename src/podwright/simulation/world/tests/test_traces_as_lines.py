@@ -384,9 +384,9 @@ def test_the_labels_of_a_node_have_its_name_unless_they_are_given():
     [
         ({"cpu": "x"}, "x: no such column"),
         ({}, "frame: no column is read; name at least one, such as cpu= or name="),
-        ({"replicas": "r"}, 'r[1]: Invalid value: "-1": a whole number of 0 or more is expected'),
+        ({"replicas": "r"}, 'r[1]: Invalid value: "-1": must be a whole number of 0 or more'),
         ({"name": "n"}, 'n[1]: Duplicate value: "a": also in n[0]'),
-        ({"cpu": "c"}, 'c[1]: Invalid value: "much": a quantity of 0 or more is expected, such as'
+        ({"cpu": "c"}, 'c[1]: Invalid value: "much": must be a quantity of 0 or more, such as'
          " 2, 500m or 1Gi"),
         ({"memory": "r"}, 'r[0]: 1 has no unit; give that of the column, such as unit={"memory":'
          ' "GiB"}'),

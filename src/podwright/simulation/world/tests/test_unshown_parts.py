@@ -442,10 +442,10 @@ def test_pods_of_groups_need_their_plugin():
 @pytest.mark.parametrize(
     ("observer", "message"),
     [
-        (int, "observers[1]: an instance is expected, not the class int"),
-        (SimpleNamespace(), "observers[1]: an object with at least one of changed(),"
+        (int, "observers[1]: must be an instance, not the class int"),
+        (SimpleNamespace(), "observers[1]: must be an object with at least one of changed(),"
                             " creation_rejected(), decided(), event_recorded(), node_event(),"
-                            " operated(), removal_handled() is expected, not a SimpleNamespace"),
+                            " operated(), removal_handled(), not a SimpleNamespace"),
         (SimpleNamespace(changed=print, decide=print),
          "observers[1]: decide() is never called; did you mean decided()?"),
         (SimpleNamespace(changed=print, eventRecorded=print),
@@ -473,11 +473,11 @@ def test_what_is_no_observer(observer, message):
         ({"distribution": "uniform", "min": "1"},
          ["d.max: Required value: of distribution uniform"]),
         ({"distribution": "choice", "values": ("a", "b"), "weights": (1.0,)},
-         ["d.weights: Invalid value: [1.0]: as many as values are expected"]),
+         ["d.weights: Invalid value: [1.0]: must be as many as values"]),
         ({"distribution": "choice", "values": ("a",), "weights": (0.0,)},
          ["d.weights: Invalid value: [0.0]: must be positive"]),
         ({"distribution": "quantiles", "values": ("a", "b"), "percents": (0.0,)},
-         ["d.percents: Invalid value: [0.0]: as many as values are expected"]),
+         ["d.percents: Invalid value: [0.0]: must be as many as values"]),
         ({"distribution": "quantiles", "values": ("a", "b"), "percents": (1.0, 100.0)},
          ["d.percents: Invalid value: [1.0,100.0]: must be from 0 to 100"]),
         ({"distribution": "quantiles", "values": ("a", "b", "c"), "percents": (0.0, 100.0, 100.0)},
@@ -546,11 +546,11 @@ def test_the_times_of_a_trace_are_since_its_first_absolute_one(tmp_path):
     [
         ('{"broken', "line 1: "),
         ({"apply": TRACE_POD},
-         "line 1: at: Invalid value: null: an event line is expected, with a time such as 1h30m or"
+         "line 1: at: Invalid value: null: must be an event line, with a time such as 1h30m or"
          " 2026-01-01T00:00:00Z"),
         ({"at": "soon", "apply": TRACE_POD}, "line 1: at: "),
         ({"at": "1s", "odd": 1}, 'line 1: odd: Unsupported value: "odd"'),
-        ({"at": "1s", "apply": []}, "line 1: apply: Invalid value: []: an object is expected"),
+        ({"at": "1s", "apply": []}, "line 1: apply: Invalid value: []: must be an object"),
         ({"at": "1s", "apply": TRACE_POD | {"metadata": {"generateName": "p-"}}},
          "line 1: apply.metadata.name: Required value: pods of traces have names"),
         ({"at": "1s", "apply": TRACE_POD | {"spec": {"containers": 3}}}, "line 1: apply.spec"),

@@ -216,30 +216,26 @@ def test_missing_columns_and_invalid_times_are_errors():
         ),
         pytest.param(
             {"t": [0], "d": [-1]},
-            'd[0]: Invalid value: "-1": a duration of 0 or more is expected',
+            'd[0]: Invalid value: "-1": must be a duration of 0 or more',
             id="duration",
         ),
         pytest.param(
             {"t": [0], "d": ["1/2"]},
-            'd[0]: Invalid value: "1/2": a duration of 0 or more is expected',
+            'd[0]: Invalid value: "1/2": must be a duration of 0 or more',
             id="fraction",
         ),
         pytest.param(
             {"t": [0, 0], "n": ["a", "a"]}, 'n[1]: Duplicate value: "a": also in n[0]', id="name"
         ),
-        pytest.param(
-            {"t": [0], "n": [None]}, "n[0]: Required value: a name is expected", id="none"
-        ),
+        pytest.param({"t": [0], "n": [None]}, "n[0]: Required value: a name", id="none"),
         pytest.param(
             {"t": [0], "c": ["much"]},
-            'c[0]: Invalid value: "much": a quantity of 0 or more is expected, such as 2, 500m or'
-            " 1Gi",
+            'c[0]: Invalid value: "much": must be a quantity of 0 or more, such as 2, 500m or 1Gi',
             id="quantity",
         ),
         pytest.param(
             {"t": [0], "c": [-0.5]},
-            'c[0]: Invalid value: "-0.5": a quantity of 0 or more is expected, such as 2, 500m or'
-            " 1Gi",
+            'c[0]: Invalid value: "-0.5": must be a quantity of 0 or more, such as 2, 500m or 1Gi',
             id="negative",
         ),
     ],
@@ -261,24 +257,24 @@ def test_an_invalid_value_is_an_error_with_its_row(columns: Any, message: str):
     [
         pytest.param(
             lambda: pw.Workload.from_frame([{"t": 1}], arrival="t"),
-            "frame: a DataFrame, an Arrow table or a mapping of columns is expected, not a list",
+            "frame: must be a DataFrame, an Arrow table or a mapping of columns, not a list",
             id="rows",
         ),
         pytest.param(
             lambda: pw.Workload.from_frame({"t": [1]}, arrival=0),  # type: ignore[arg-type]
-            "arrival: the name of a column is expected, not an int",
+            "arrival: must be the name of a column, not an int",
             id="a number",
         ),
         pytest.param(
             lambda: pw.Workload.from_frame({"t": [1]}, arrival="t", resources=["t"]),  # type: ignore[arg-type]
-            "resources: a mapping of resources to columns is expected, not a list",
+            "resources: must be a mapping of resources to columns, not a list",
             id="a list of resources",
         ),
         pytest.param(
             lambda: pw.Workload.from_frame(
                 {"t": [1]}, arrival="t", cpu="t", resources={"cpu": "t"}
             ),
-            "cpu and resources['cpu']: one of them is expected",
+            "cpu and resources['cpu']: specify one of them",
             id="twice",
         ),
     ],
@@ -461,7 +457,7 @@ def test_names_that_kubernetes_refuses_are_changed_and_kept_as_annotations():
         ),
         (
             {"n": ["a", "日本"]},
-            'n[1]: Invalid value: "日本": a name with a letter a-z or a digit is',
+            'n[1]: Invalid value: "日本": must be a name with a letter a-z or a digit',
         ),
         (
             {"ns": ["u_1", "u-1"]},
@@ -471,9 +467,12 @@ def test_names_that_kubernetes_refuses_are_changed_and_kept_as_annotations():
             {"l": ["a", "b c"]},
             'l[1]: Invalid value: "b c": a valid label must be an empty string or consist of',
         ),
-        ({"r": [1, -1]}, 'r[1]: Invalid value: "-1": a whole number of 0 or more is expected'),
-        ({"r": [1, 1.5]}, 'r[1]: Invalid value: "1.5": a whole number of 0 or more is expected'),
-        ({"p": [1, 2.5]}, 'p[1]: Invalid value: "2.5": a whole number or the name of a priority'),
+        ({"r": [1, -1]}, 'r[1]: Invalid value: "-1": must be a whole number of 0 or more'),
+        ({"r": [1, 1.5]}, 'r[1]: Invalid value: "1.5": must be a whole number of 0 or more'),
+        (
+            {"p": [1, 2.5]},
+            'p[1]: Invalid value: "2.5": must be a whole number or the name of a priority',
+        ),
     ],
 )
 def test_values_that_no_object_can_have_are_errors(columns: Any, message: str):

@@ -218,7 +218,9 @@ def test_the_pods_of_a_run_are_a_table() -> None:
     assert frame.loc["a", "node"] == "n1"
     assert frame.loc["b", "outcome"] == "Pending"
     assert str(frame["wait_ns"].dtype) == "Int64"
-    with pytest.raises(pw.ArgumentError, match="source: an explanation, several, decisions or a"):
+    with pytest.raises(
+        pw.ArgumentError, match="source: must be an explanation, several, decisions or a"
+    ):
         pw.to_pandas(3)  # type: ignore[arg-type]
 
 

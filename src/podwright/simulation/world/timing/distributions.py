@@ -87,7 +87,7 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             if not getattr(self, name):
                 yield required(join(path, name), f"of distribution {self.distribution}")
         if self.weights and len(self.weights) != len(self.values):
-            detail = "as many as values are expected"
+            detail = "must be as many as values"
             yield invalid(join(path, "weights"), list(self.weights), detail)
         if self.weights and not any(self.weights):
             yield invalid(join(path, "weights"), list(self.weights), "must be positive")
@@ -97,7 +97,7 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def _percent_problems(self, path: str) -> Iterator[FieldError]:
         percents = self.percents
         if len(percents) != len(self.values):
-            yield invalid(path, list(percents), "as many as values are expected")
+            yield invalid(path, list(percents), "must be as many as values")
         elif percents and (percents[0], percents[-1]) != (0, 100):
             yield invalid(path, list(percents), "must be from 0 to 100")
         if any(after <= before for before, after in pairwise(percents)):

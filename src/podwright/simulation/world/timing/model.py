@@ -63,7 +63,7 @@ def parse_factor(text: str) -> int:
     try:
         value = float(text)
     except ValueError:
-        raise ValueError(f'Invalid value: "{text}": a number is expected') from None
+        raise ValueError(f'Invalid value: "{text}": must be a number') from None
     if not 0 <= value < PPM:
         raise ValueError(f'Invalid value: "{text}": must be at least 0')
     return round(value * PPM)
@@ -161,9 +161,9 @@ class Timing(_Entry, frozen=True, kw_only=True):
     """
 
     api_version: Annotated[
-        Literal["podwright.dev/v1alpha1"], needed('"podwright.dev/v1alpha1" is expected')
+        Literal["podwright.dev/v1alpha1"], needed('must be "podwright.dev/v1alpha1"')
     ] = "podwright.dev/v1alpha1"
-    kind: Annotated[Literal["Timing"], needed('"Timing" is expected')] = "Timing"
+    kind: Annotated[Literal["Timing"], needed('must be "Timing"')] = "Timing"
     name: str = ""
     cycle: CycleTiming = CycleTiming()
     clients: ClientTimings = ClientTimings()

@@ -164,7 +164,7 @@ def read_columns(text: str | bytes, *, source: str) -> TraceColumns:
     document = read_document(text, source=source)
     columns = decode(_with_texts(document), TraceColumns, "", errors)
     if not columns.arrival:
-        errors.append(required("arrival", "the column of arrival times is expected"))
+        errors.append(required("arrival", "the column of arrival times"))
     for path, each in columns.sources():
         errors += _problems(path, each, columns)
     if columns.events is not None:
@@ -203,4 +203,4 @@ def _problems(path: str, source: ColumnSource, columns: TraceColumns) -> Iterato
         try:
             Fraction(source.times)
         except (ValueError, ZeroDivisionError):
-            yield invalid(f"{path}.times", source.times, "a number is expected")
+            yield invalid(f"{path}.times", source.times, "must be a number")

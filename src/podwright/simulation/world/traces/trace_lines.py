@@ -196,7 +196,7 @@ def _of_lines(path: str) -> TraceLines:
             raise InputError.of(place, str(error)) from None
         at = action.pop("at", None)
         if not isinstance(at, str):
-            message = "an event line is expected, with a time such as 1h30m or 2026-01-01T00:00:00Z"
+            message = "must be an event line, with a time such as 1h30m or 2026-01-01T00:00:00Z"
             raise InputError.of(place, invalid(at, message), "at")
         try:
             at_ns = read_time(at, "at", start_ns=0)
@@ -219,7 +219,7 @@ def _of_lines(path: str) -> TraceLines:
 def _check_object(reader: ObjectReader, document: Any, place: str, path: str) -> None:
     """Raise an error if a document is not an object with a name, or has values of wrong types."""
     if not isinstance(document, dict):
-        raise InputError.of(place, invalid(document, "an object is expected"), path)
+        raise InputError.of(place, invalid(document, "must be an object"), path)
     obj = reader.read(document, Place(place), path=path)
     if reader.errors:
         raise InputError(reader.errors)

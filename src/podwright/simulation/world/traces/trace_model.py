@@ -186,37 +186,37 @@ def load_model(given: str | PathLike | Mapping[str, Any]) -> TraceModel:
 def _problems(model: TraceModel) -> Iterator[FieldError]:
     rates = model.arrival.per_hour
     if not rates:
-        yield required("arrival.perHour", "the number of pods of each hour is expected")
+        yield required("arrival.perHour", "the number of pods in each hour")
     elif min(rates) < 0 or max(rates) < _RATE_MIN:
-        detail = f"numbers of 0 or more are expected, one of {_RATE_MIN:f} or more"
+        detail = f"must be numbers of 0 or more, one of {_RATE_MIN:f} or more"
         yield invalid("arrival.perHour", rates, detail)
     if model.arrival.distribution == "poisson" and len(rates) > 1:
-        yield problem("arrival.perHour", "one rate is expected; distribution: hourly has several")
+        yield problem("arrival.perHour", "must be one rate; distribution: hourly has several")
     for name, value in model.lifetime.parameters().items():
         if name == "quantiles":
             values = list(model.lifetime.quantiles)
             if len(values) < 2 or values != sorted(values) or values[0] < 0:
-                yield invalid("lifetime.quantiles", values, "increasing seconds are expected")
+                yield invalid("lifetime.quantiles", values, "must be increasing seconds")
         elif value <= 0:
-            yield invalid(f"lifetime.{name}", value, "a number above 0 is expected")
+            yield invalid(f"lifetime.{name}", value, "must be a number above 0")
     if not 0 <= model.lifetime.endless <= 1:
-        yield invalid("lifetime.endless", model.lifetime.endless, "a share from 0 to 1 is expected")
+        yield invalid("lifetime.endless", model.lifetime.endless, "must be a share from 0 to 1")
     yield from _size_problems(model.sizes)
 
 
 def _size_problems(sizes: Sequence[SizeModel]) -> Iterator[FieldError]:
     if not sizes:
-        yield required("sizes", "what pods request is expected, such as {requests: {cpu: 500m}}")
+        yield required("sizes", "what pods request, such as {requests: {cpu: 500m}}")
     for index, size in enumerate(sizes):
         if size.share <= 0:
-            yield invalid(f"sizes[{index}].share", size.share, "a number above 0 is expected")
+            yield invalid(f"sizes[{index}].share", size.share, "must be a number above 0")
         for name, text in size.requests.items():
             try:
                 is_valid = parse_quantity(text).nano >= 0
             except ValueError:
                 is_valid = False
             if not is_valid:
-                detail = "a quantity of 0 or more is expected, such as 500m or 1Gi"
+                detail = "must be a quantity of 0 or more, such as 500m or 1Gi"
                 yield invalid(f"sizes[{index}].requests[{name}]", text, detail)
 
 

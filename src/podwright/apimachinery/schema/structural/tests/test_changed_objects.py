@@ -242,7 +242,7 @@ POD = {"apiVersion": "v1", "kind": "Pod"}
         ),
         (
             POD | {"metadata": {"labels": {"a": 1}}},
-            ['metadata: Invalid value: {"labels":{"a":1}}: json: Invalid value: 1: a string is'],
+            ['metadata: Invalid value: {"labels":{"a":1}}: json: Invalid value: 1: must be'],
             [],
         ),
         (POD | {"metadata": {"bogus": 1}}, ["metadata.bogus: unknown field"], []),

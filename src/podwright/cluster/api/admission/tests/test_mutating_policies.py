@@ -140,7 +140,7 @@ def test_a_patch_that_does_not_apply_is_the_first_failure() -> None:
          'strict decoding error: unknown field "metadata.a", unknown field "metadata.b"'),
         # A value that cannot be read at all comes before.
         ("{'a': 1, 'labels': 1}",
-         'metadata.labels: Invalid value: 1: a map is expected'),
+         'metadata.labels: Invalid value: 1: must be a map'),
     ],
 )  # fmt: skip
 def test_what_the_kind_does_not_have_is_an_internal_error(value: str, problem: str) -> None:

@@ -75,7 +75,7 @@ class ExplanationParameters(msgspec.Struct, frozen=True, kw_only=True):
             It is not a time, or `attempt` is given too.
         """
         if self.attempt is not None and self.at is not None:
-            raise Problem(422, "attempt and at: one of them is expected, not both", field="at")
+            raise Problem(422, "attempt and at: specify one of them, not both", field="at")
         if self.at is None:
             return None
         try:

@@ -131,7 +131,7 @@ class _WhatIf:
         """Compare where pods are placed after a change, which is not made."""
         given = body
         if given.pod and given.reschedule:
-            raise Problem(422, "pod and reschedule: one of them is expected, not both", field="pod")
+            raise Problem(422, "pod and reschedule: specify one of them, not both", field="pod")
         if given.matrix and not given.pod:
             raise Problem(422, "needs pod", field="matrix")
         served = self._served(given)

@@ -157,7 +157,7 @@ def test_the_header_of_a_user(home, user, authorization):
         ({"tokenFile": "empty"}, "the token file HOME/empty is empty"),
         (
             {"exec": {"apiVersion": "v1", "command": "x"}},
-            'exec: invalid apiVersion "v1"; there are: ',
+            'exec: invalid apiVersion "v1"; supported: ',
         ),
         ({"token": "a\nb"}, "the token or a name of the user has control characters"),
         ({"token": "t", "as": "a\nb"}, "the token or a name of the user has control characters"),
@@ -278,9 +278,9 @@ def test_contexts_that_do_not_exist_are_listed_if_none_is_near(home):
     path = kubeconfig(home, "http://a:1", {})
     with pytest.raises(ConnectionSettingsError) as raised:
         loaded(kubeconfig=path, context="production")
-    assert str(raised.value) == f'{path}: context "production" does not exist; there are: c'
+    assert str(raised.value) == f'{path}: context "production" does not exist; available: c'
     (home / "empty").write_text("current-context: gone\n")
-    with pytest.raises(ConnectionSettingsError, match="does not exist; there are: none"):
+    with pytest.raises(ConnectionSettingsError, match="does not exist; available: none"):
         loaded(kubeconfig=str(home / "empty"))
 
 

@@ -146,8 +146,8 @@ def test_rejected_credentials_say_until_when_a_web_token_was_valid(given, expiry
         (
             403,
             {"message": 'u cannot get path "/metrics"'},
-            'x: u cannot get path "/metrics"; let an administrator grant it: deploy/reader has the '
-            "rights of what reads, deploy/scheduler those of podwright scheduler",
+            'x: u cannot get path "/metrics"; ask an administrator to grant it: deploy/reader has '
+            "the rights of commands that read, deploy/scheduler those of podwright scheduler",
         ),
     ],
 )

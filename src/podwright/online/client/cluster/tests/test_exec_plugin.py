@@ -205,7 +205,7 @@ def test_another_version_than_that_of_the_kubeconfig_is_named(tmp_path):
         ({"command": ""}, "exec: the plugin has no command"),
         (
             {"api_version": "client.authentication.k8s.io/v1alpha1"},
-            'exec: invalid apiVersion "client.authentication.k8s.io/v1alpha1"; there are: '
+            'exec: invalid apiVersion "client.authentication.k8s.io/v1alpha1"; supported: '
             "client.authentication.k8s.io/v1, client.authentication.k8s.io/v1beta1",
         ),
         ({"interactive_mode": "Later"}, 'exec: unknown interactiveMode "Later"'),

@@ -292,7 +292,7 @@ def test_rejections_say_what_to_do(monkeypatch):
     for status in (403, 422):
         forbidden = rejected(status, {"message": f"pods is forbidden: {lacks}", "code": status})
         assert lacks in str(forbidden)
-        assert "let an administrator grant it: deploy/reader has the rights" in str(forbidden)
+        assert "ask an administrator to grant it: deploy/reader has the rights" in str(forbidden)
         assert forbidden.missing_right == 'cannot list resource "pods" in API group ""'
     denied = rejected(403, {"message": "admission webhook denied the request", "code": 403})
     assert "administrator" not in str(denied)
@@ -340,7 +340,7 @@ def test_what_is_no_api_server_is_named(reply):
         ):
             await server_version(one)
 
-    with pytest.raises(UnreachableCluster, match="is not an API server of Kubernetes"):
+    with pytest.raises(UnreachableCluster, match="is not a Kubernetes API server"):
         asyncio.run(run())
 
 

@@ -369,7 +369,9 @@ def test_a_first_reply_that_is_something_else_ends_with_the_reason(body):
     async def handler(_):
         return web.Response(body=body)
 
-    with pytest.raises(UnreachableCluster, match="/api/v1/nodes is not one of Kubernetes: "):
+    with pytest.raises(
+        UnreachableCluster, match="/api/v1/nodes is not from a Kubernetes API server: "
+    ):
         followed(handler, 1)
 
 

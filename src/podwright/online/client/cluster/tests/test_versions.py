@@ -85,7 +85,7 @@ def test_the_identity_is_uid_and_age_of_the_system_namespace():
     with pytest.raises(UnreachableCluster) as raised:
         asyncio.run(cluster_identity(Connection(identity={"metadata": {}})))  # type: ignore[arg-type]
     assert str(raised.value) == (
-        "https://a:1 is not an API server of Kubernetes: its namespace kube-system has no uid; "
+        "https://a:1 is not a Kubernetes API server: its namespace kube-system has no uid; "
         "check the address in the command line or the kubeconfig"
     )
 
@@ -112,7 +112,7 @@ def test_what_has_no_version_is_no_api_server(version):
     with pytest.raises(UnreachableCluster) as raised:
         asyncio.run(server_version(connection))
     assert str(raised.value) == (
-        "https://a:1 is not an API server of Kubernetes: it has no /version; check its address in "
+        "https://a:1 is not a Kubernetes API server: it has no /version; check its address in "
         "the command line or the kubeconfig"
     )
 

@@ -39,7 +39,7 @@ def test_a_parameter_is_a_range_or_choices(given, expected):
 @pytest.mark.parametrize(
     ("given", "field", "message"),
     [
-        ({"choices": []}, ".choices", "Invalid value: []: a list of values is expected"),
+        ({"choices": []}, ".choices", "Invalid value: []: must be a list of values"),
         ({"choices": [1], "low": 1}, ".low", "has no effect beside choices"),
         ({"choices": [1], "step": 0}, ".step", "has no effect beside choices"),
         ({"choices": [1], "log": True}, ".log", "has no effect beside choices"),

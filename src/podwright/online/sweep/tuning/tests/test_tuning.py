@@ -163,20 +163,20 @@ def test_trials_with_one_goal_are_pruned(
             "0,5",
             (
                 "tune.heldOutSeeds",
-                'Invalid value: "0,5": the trials have the seed 0, too; others are expected',
+                'Invalid value: "0,5": the trials have the seed 0, too; use others',
             ),
         ),
         (
             "heldOutSeeds",
             "",
-            ("tune.heldOutSeeds", "Required value: seeds such as 0-9 or 1,5,7 are expected"),
+            ("tune.heldOutSeeds", "Required value: must be seeds, such as 0-9 or 1,5,7"),
         ),
         (
             "constraints",
             ["placed >= 1", "few"],
             (
                 "tune.constraints[1]",
-                "Invalid value: \"few\": a bound of a figure such as 'pending <= 5' is expected",
+                "Invalid value: \"few\": must be a bound of a figure, such as 'pending <= 5'",
             ),
         ),
     ],

@@ -22,7 +22,7 @@ export function readTimeline(buffer) {
   const parts = COLUMNS.map(() => []);
   for (let at = 0; at < buffer.byteLength; ) {
     if (buffer.byteLength - at < HEAD_BYTES || text(buffer, at, 4) !== "PWT1") {
-      throw new Error(`byte ${at}: a chunk of a timeline is expected`);
+      throw new Error(`byte ${at}: must be the start of a chunk of a timeline`);
     }
     const headerBytes = view.getUint32(at + 4, true);
     const end = at + HEAD_BYTES + headerBytes + Number(view.getBigUint64(at + 8, true));

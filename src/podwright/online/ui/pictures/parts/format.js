@@ -89,7 +89,7 @@ export function utcText(time) {
 export function timeNs(text) {
   const [, seconds, fraction = ""] = /^([^.Z]*)(?:\.(\d+))?Z?$/.exec(text) ?? [];
   const milliseconds = Date.parse(`${seconds}Z`);
-  if (Number.isNaN(milliseconds)) throw new Error(`${text}: a time such as 2026-01-01T00:00:00Z is expected`);
+  if (Number.isNaN(milliseconds)) throw new Error(`${text}: must be a time such as 2026-01-01T00:00:00Z`);
   return BigInt(milliseconds) * 1_000_000n + BigInt(fraction.slice(0, 9).padEnd(9, "0"));
 }
 

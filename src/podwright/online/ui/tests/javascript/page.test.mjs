@@ -291,7 +291,7 @@ test("a time in the address shows the past, and none the present", async () => {
   assert.deepEqual(model.state.slots(), []);
   address.set({ at: "soon" });
   await ticks();
-  assert.match(model.pastError, /^soon: a time/);
+  assert.match(model.pastError, /^soon: must be a time/);
   address.set({ at: null });
   await ticks();
   assert.deepEqual([model.isPast, model.pastError], [false, ""]);

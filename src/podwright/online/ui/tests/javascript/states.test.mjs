@@ -133,10 +133,10 @@ test("a timeline of chunks is read as a whole", () => {
 
 test("bytes that are no timeline, or end early, are refused with their place", () => {
   const whole = chunk(ROWS);
-  assert.throws(() => readTimeline(new ArrayBuffer(15)), { message: "byte 0: a chunk of a timeline is expected" });
-  assert.throws(() => readTimeline(whole.slice().fill(0, 0, 1).buffer), { message: "byte 0: a chunk of a timeline is expected" });
+  assert.throws(() => readTimeline(new ArrayBuffer(15)), { message: "byte 0: must be the start of a chunk of a timeline" });
+  assert.throws(() => readTimeline(whole.slice().fill(0, 0, 1).buffer), { message: "byte 0: must be the start of a chunk of a timeline" });
   assert.throws(() => readTimeline(whole.slice(0, -1).buffer), { message: "byte 0: the timeline ends within a chunk" });
-  assert.throws(() => timeline(whole, whole.slice(0, 10)), { message: `byte ${whole.length}: a chunk of a timeline is expected` });
+  assert.throws(() => timeline(whole, whole.slice(0, 10)), { message: `byte ${whole.length}: must be the start of a chunk of a timeline` });
 });
 
 test("a player goes forwards and back, and includes the changes of a moment", () => {

@@ -138,7 +138,7 @@ test("times are nanoseconds since 1970, both ways", () => {
   }
   assert.equal(format.timeNs("1970-01-01T00:00:00"), 0n);
   assert.equal(format.timeNs("1970-01-01T00:00:00.1234567899Z"), 123_456_789n);
-  assert.throws(() => format.timeNs("soon"), { message: "soon: a time such as 2026-01-01T00:00:00Z is expected" });
+  assert.throws(() => format.timeNs("soon"), { message: "soon: must be a time such as 2026-01-01T00:00:00Z" });
 });
 
 test("a count agrees with its noun", () => {
