@@ -15,13 +15,15 @@ from podwright.cli.planning.options import (
     examples=[
         "podwright autoscale examples/autoscaling/groups.yaml examples/autoscaling/shop.yaml",
         "podwright autoscale examples/autoscaling/groups.yaml examples/quickstart --exit-zero",
+        "podwright autoscale examples/autoscaling/groups.yaml examples/autoscaling/idle.yaml",
     ]
 )
 def autoscale(options: AutoscaleOptions) -> bool:
-    """Show which node groups would help pending pods, and why the others would not.
+    """Show which groups would help pending pods, and which nodes would be removed.
 
     The filters of the scheduler decide whether each pending pod of the cluster fits on a new node
-    of each group. Nothing is changed.
+    of each group, and whether the pods of a node fit on others. What keeps a node has the reasons
+    of cluster-autoscaler. Nothing is changed.
 
     Exit status 1 if no group helps a pod that fits nowhere.
     """

@@ -46,12 +46,15 @@ class Planned(NamedTuple):
     call_extender : callable, optional
     source : str
         What it was read from, for errors.
+    now_ns : int
+        The time in a recorded run; 0 for other clusters.
     """
 
     objects: list[Object]
     options: SchedulerOptions
     call_extender: CallExtender | None
     source: str
+    now_ns: int = 0
 
     @contextmanager
     def asking(self, doing: str, option_of: Mapping[str, str], pods: str = "") -> Iterator[None]:
@@ -115,12 +118,13 @@ def planned_cluster(
     run = RecordedRun(cluster.run, load_plugins(setup.plugins))
     with open_for_command(run):
         options = options_of(run.log.setup, plugins=run.plugins, source=str(cluster.run))
-        until = run.log.index_at_ns(run.moment(cluster.at)) if cluster.at else None
+        now_ns = run.moment(cluster.at) if cluster.at else run.end_ns
+        until = run.log.index_at_ns(now_ns) if cluster.at else None
         machine = replay(run.log, until=until, plugins=run.plugins)
     if "config" in setup.given:
         options = scheduler_options(read_inputs((), setup), setup)
     caller = extender_caller(options.configuration, options.source)
-    return Planned(placed_objects(machine), options, caller, source)
+    return Planned(placed_objects(machine), options, caller, source, now_ns)
 
 
 def _with_options(

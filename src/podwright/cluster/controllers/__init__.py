@@ -88,6 +88,9 @@ if TYPE_CHECKING:
         TaintEvictionController as TaintEvictionController,
     )
     from podwright.cluster.controllers.pod_state import is_active as is_active
+    from podwright.cluster.controllers.policies.disruption_budget import (
+        DisruptionController as DisruptionController,
+    )
     from podwright.cluster.controllers.registry import (
         ALL_CONTROLLERS as ALL_CONTROLLERS,
         WORKLOAD_CONTROLLERS as WORKLOAD_CONTROLLERS,

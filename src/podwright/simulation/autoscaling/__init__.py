@@ -40,5 +40,9 @@ if TYPE_CHECKING:
         pool_of as pool_of,
         read_node_groups as read_node_groups,
     )
+    from podwright.simulation.autoscaling.node_removals import (
+        NodeRemoval as NodeRemoval,
+        explain_scale_down as explain_scale_down,
+    )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -203,6 +203,9 @@ class ClusterAutoscaler(Controller):
         if self._has_timers(now_ns):
             self._due_ns = self._next_scan_ns(now_ns)
             actions.append(self._loop_at(self._due_ns))
+        elif until_ns := self._scale_down.waits_until_ns:
+            # Not a due time, so that changes before it are not made to wait.
+            actions.append(self._loop_at(self._next_scan_ns(max(until_ns, now_ns))))
         return actions
 
     def _next_scan_ns(self, after_ns: int) -> int:

@@ -80,11 +80,20 @@ class Budgets:
         ]
 
 
-class BlockingPod(NamedTuple):
-    """A pod that keeps its node: upstream's name of the reason, and its message."""
+class Unremovable(NamedTuple):
+    """What keeps a node, perhaps one of its pods.
+
+    Attributes
+    ----------
+    reason, message : str
+        Upstream's name of the reason, and a message.
+    until_ns : int
+        When a pod is old enough not to keep it any more; 0 if its age does not matter.
+    """
 
     reason: str
     message: str
+    until_ns: int = 0
 
 
 class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +113,7 @@ class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
     now_ns: int
     lister: Lister | None = None
 
-    def pods_to_move(self, pods: Iterable[Pod]) -> list[Pod] | BlockingPod:
+    def pods_to_move(self, pods: Iterable[Pod]) -> list[Pod] | Unremovable:
         """Return the pods of a node that have to move, or the one that cannot."""
         found = []
         for pod in pods:
@@ -116,7 +125,7 @@ class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
                 found.append(pod)
         return found
 
-    def _blocking(self, pod: Pod) -> Iterator[BlockingPod]:
+    def _blocking(self, pod: Pod) -> Iterator[Unremovable]:
         """Yield why a pod keeps its node, in upstream's order."""
         options, annotations = self.options, pod.metadata.annotations
         owner = pod.metadata.controller
@@ -126,26 +135,27 @@ class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
         if is_of_daemon_set(pod) or annotations.get(SAFE_TO_EVICT) == "true" or pod.is_terminal:
             return
         if owner is None or (options.skip_nodes_with_custom_controller_pods and is_of_other_kind):
-            yield BlockingPod("NotReplicated", f"{pod.key} is not replicated")
+            yield Unremovable("NotReplicated", f"{pod.key} is not replicated")
         allowed = self.budgets.allowed(pod)
         is_system = pod.namespace == "kube-system" and not allowed
         if options.skip_nodes_with_system_pods and is_system:
             created_ns = timestamp_ns(pod.metadata.creation_timestamp)
-            if created_ns is not None and self.now_ns > created_ns + _SYSTEM_PODS_NS:
+            until_ns = 0 if created_ns is None else created_ns + _SYSTEM_PODS_NS
+            if created_ns is not None and self.now_ns > until_ns:
                 return
             what = "non-daemonset, non-mirrored, non-pdb-assigned kube-system pod present"
-            yield BlockingPod("UnmovableKubeSystemPod", f"{what}: {pod.name}")
+            yield Unremovable("UnmovableKubeSystemPod", f"{what}: {pod.name}", until_ns)
         if annotations.get(SAFE_TO_EVICT) == "false":
             what = "pod annotated as not safe to evict present"
-            yield BlockingPod("NotSafeToEvictAnnotation", f"{what}: {pod.name}")
+            yield Unremovable("NotSafeToEvictAnnotation", f"{what}: {pod.name}")
         if options.skip_nodes_with_local_storage and _has_local_storage(pod):
             what = "pod with local storage present"
-            yield BlockingPod("LocalStorageRequested", f"{what}: {pod.name}")
+            yield Unremovable("LocalStorageRequested", f"{what}: {pod.name}")
         if any(number < 1 for number in allowed):
             what = "not enough pod disruption budget to move"
-            yield BlockingPod("NotEnoughPdb", f"{what} {pod.key}")
+            yield Unremovable("NotEnoughPdb", f"{what} {pod.key}")
 
-    def _by_owner(self, pod: Pod) -> Iterator[BlockingPod]:
+    def _by_owner(self, pod: Pod) -> Iterator[Unremovable]:
         """Yield that a pod's owner is missing, or has too few replicas.
 
         Upstream: simulator/drainability/rules/replicacount/rule.go
@@ -157,12 +167,12 @@ class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
         found = lister.get(kind, f"{pod.namespace}/{owner.name}")
         if found is None:
             what = f"{owner.kind} for {pod.key} is not available"
-            yield BlockingPod("ControllerNotFound", what)
+            yield Unremovable("ControllerNotFound", what)
         elif owner.kind in _WITH_REPLICAS:
             replicas = section(found, "spec").get("replicas", 1)
             if replicas < self.options.min_replica_count:
                 what = f"{owner.kind} for {pod.key} has too few replicas: {replicas}"
-                yield BlockingPod("MinReplicasReached", what)
+                yield Unremovable("MinReplicasReached", what)
 
     def _is_long_terminating(self, pod: Pod) -> bool:
         deleted_ns = timestamp_ns(pod.metadata.deletion_timestamp)

@@ -133,16 +133,9 @@ def explain_autoscaling(
     default/web ('a',) ()
     default/huge () ('Insufficient cpu',)
     """
-    require_type(
-        autoscaling, Autoscaling, "autoscaling", "the result of podwright.read_node_groups"
+    given, options = question_inputs(
+        objects, autoscaling, configuration, keywords, expands_workloads=expands_workloads
     )
-    errors = struct_errors(autoscaling, "autoscaling")
-    if errors:
-        raise InputError(errors)
-    given = list(objects)
-    if expands_workloads:
-        given = expand(given).with_objects(given)
-    options = SchedulerOptions.of(configuration, **keywords)
     trial = TrialCluster(options)
     trial.scheduler.add(*given)
     pending = {pod.key: pod for pod in trial.scheduler.in_queue_order()}
@@ -199,6 +192,40 @@ def explain_autoscaling(
                 unfit[form] = groups, chosen
             found.append(AutoscalingExplanation(pod=key, node=node, groups=groups, chosen=chosen))
     return found
+
+
+def question_inputs(
+    objects: Iterable[Object],
+    autoscaling: Autoscaling,
+    configuration: KubeSchedulerConfiguration | SchedulerOptions | None,
+    keywords: DecisionKeywords,
+    *,
+    expands_workloads: bool,
+) -> tuple[list[Object], SchedulerOptions]:
+    """Return the objects of a question, with the pods of workloads, and the scheduler's options.
+
+    Parameters
+    ----------
+    objects, autoscaling, configuration, expands_workloads
+        As for `explain_autoscaling`.
+    keywords : dict
+        Its other arguments, by their names.
+
+    Raises
+    ------
+    InputError
+        If a group is wrong.
+    """
+    require_type(
+        autoscaling, Autoscaling, "autoscaling", "the result of podwright.read_node_groups"
+    )
+    errors = struct_errors(autoscaling, "autoscaling")
+    if errors:
+        raise InputError(errors)
+    given = list(objects)
+    if expands_workloads:
+        given = expand(given).with_objects(given)
+    return given, SchedulerOptions.of(configuration, **keywords)
 
 
 _OF_DAEMON_SET: Final[tuple[str, ...]] = ("no node is added for a pod of a DaemonSet",)

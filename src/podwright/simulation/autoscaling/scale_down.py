@@ -30,9 +30,9 @@ from podwright.cluster.api import DeleteObject, EvictPod, RecordEvent, UpdateObj
 from podwright.cluster.controllers import ControllerAction, Lister, SyncAt, SyncDue
 from podwright.cluster.store import kind_of
 from podwright.simulation.autoscaling.drainability import (
-    BlockingPod,
     Budgets,
     DrainRules,
+    Unremovable,
     is_mirror,
     is_of_daemon_set,
 )
@@ -111,6 +111,10 @@ class ScaleDown(Checkpointed):
         The removals in progress, by node.
     removed_ns : int
         When the last removals started.
+    candidates : list of Candidate
+        What the last update found.
+    unremovable : dict of str to Unremovable
+        What kept the other nodes, by their names.
     """
 
     removals: Saved[dict[str, Removal]]
@@ -128,7 +132,15 @@ class ScaleDown(Checkpointed):
         self._recheck_ns = {}
         self.removed_ns = 0
         self._skips_recent = False
-        self._candidates: list[Candidate] = []
+        self.candidates: list[Candidate] = []
+        self.unremovable: dict[str, Unremovable] = {}
+
+    @property
+    def waits_until_ns(self) -> int:
+        """When the age of a pod no longer keeps its node; 0 if that is to come for none."""
+        return min(
+            (each.until_ns for each in self.unremovable.values() if each.until_ns), default=0
+        )
 
     @property
     def has_timers(self) -> bool:
@@ -143,7 +155,14 @@ class ScaleDown(Checkpointed):
 
     # ------------------------------------------------------------------------ planning
 
-    def update(self, nodes: Sequence[Node], destinations: Iterable[str], now_ns: int) -> None:
+    def update(
+        self,
+        nodes: Sequence[Node],
+        destinations: Iterable[str],
+        now_ns: int,
+        *,
+        looks_for_most: bool = False,
+    ) -> None:
         """Find the nodes that are not needed, in a fork.
 
         Parameters
@@ -152,6 +171,8 @@ class ScaleDown(Checkpointed):
             Those of groups above their least size.
         destinations : iterable of str
             All nodes, to which pods may move.
+        looks_for_most : bool
+            Whether as many unneeded nodes are looked for as after many updates.
         """
         rules, trial, options = self._rules(now_ns), self._trial, self._options
         blind = msgspec.structs.replace(rules, budgets=Budgets(()), lister=None)
@@ -169,40 +190,59 @@ class ScaleDown(Checkpointed):
             is_empty = blind.pods_to_move(trial.pods_on(node.name)) == []
             return not is_empty, node.name not in self._unneeded_ns
 
-        for node in sorted((each for each in nodes if self._is_eligible(each)), key=order):
-            if len(found) >= self._limit():
+        limit = self._limit(is_most=looks_for_most)
+        checked = {node.name: self._ineligible(node) for node in nodes}
+        self.unremovable = {name: why for name, why in checked.items() if why is not None}
+        for node in sorted((each for each in nodes if checked[each.name] is None), key=order):
+            if len(found) >= limit:
                 break
             candidate = self._removable(node, rules, left)
-            if candidate is None:
+            if isinstance(candidate, Unremovable):
+                self.unremovable[node.name] = candidate
                 self._recheck_ns[node.name] = now_ns + options.recheck_ns
                 continue
             left.discard(node.name)
             rules.budgets.remove(candidate.pods)
             found.append(candidate)
-        self._candidates = found
+        self.candidates = found
         self._unneeded_ns = {
             each.node.name: self._unneeded_ns.get(each.node.name, now_ns) for each in found
         }
 
-    def _limit(self) -> int:
+    def _limit(self, *, is_most: bool) -> int:
         """Return how many unneeded nodes are looked for.
 
         Upstream: planner.go, unneededNodesLimit
         """
         most, interval_ns = self._options.max_scale_down_parallelism, self._options.scan_interval_ns
         loops = max(self._options.unneeded_ns, interval_ns) // interval_ns
-        return min(most * loops + most, len(self._unneeded_ns) + 2 * most)
+        limit = most * loops + most
+        return limit if is_most else min(limit, len(self._unneeded_ns) + 2 * most)
 
-    def _is_eligible(self, node: Node) -> bool:
+    def _ineligible(self, node: Node) -> Unremovable | None:
+        """Return what keeps a node whatever its pods are; None if nothing does.
+
+        Upstream: eligibility.go, unremovableReasonAndNodeUtilization; simulator/cluster.go,
+        UnremovableReason
+        """
         name, options = node.name, self._options
         if name in self._recheck_ns:
             self._skips_recent = True
-            return False
-        if name in self.removals or node.metadata.annotations.get(SCALE_DOWN_DISABLED) == "true":
-            return False
+            return Unremovable("RecentlyUnremovable", "it could not be removed a short time ago")
+        if name in self.removals:
+            return Unremovable("CurrentlyBeingDeleted", "its removal has started")
+        if node.metadata.annotations.get(SCALE_DOWN_DISABLED) == "true":
+            return Unremovable("ScaleDownDisabledAnnotation", f"annotation {SCALE_DOWN_DISABLED}")
         if not is_node_ready(node) and not options.scale_down_unready_enabled:
-            return False
-        return max(self._uses(name)) < options.utilization_threshold
+            return Unremovable("ScaleDownUnreadyDisabled", "it is not ready")
+        uses = self._uses(name)
+        if max(uses) >= options.utilization_threshold:
+            what = (
+                f"{max(uses):.2%} of its {'cpu' if uses[0] >= uses[1] else 'memory'} is requested"
+            )
+            threshold = f"scaleDownUtilizationThreshold is {options.utilization_threshold:g}"
+            return Unremovable("NotUnderutilized", f"{what}; {threshold}")
+        return None
 
     def _uses(self, name: str) -> tuple[float, float]:
         """Return the shares of a node's CPU and memory that its pods request.
@@ -214,18 +254,23 @@ class ScaleDown(Checkpointed):
         use_of = self._trial.use_of
         return use_of(name, "cpu", ignored), use_of(name, "memory", ignored)
 
-    def _removable(self, node: Node, rules: DrainRules, left: Iterable[str]) -> Candidate | None:
-        """Move the pods of a node elsewhere; return None, and move none, if that is impossible."""
+    def _removable(
+        self, node: Node, rules: DrainRules, left: Iterable[str]
+    ) -> Candidate | Unremovable:
+        """Move the pods of a node elsewhere, or move none and return what keeps the node."""
         pods = rules.pods_to_move(self._trial.pods_on(node.name))
-        if isinstance(pods, BlockingPod):
-            return None
+        if isinstance(pods, Unremovable):
+            return pods
         uses = self._uses(node.name)
-        others = [name for name in left if name != node.name]
+        others = frozenset(left).difference((node.name,))
         with self._trial.forked() as fork:
             self._trial.remove_node(node.name)
-            fork.is_kept = all(self._trial.schedule(pod, others) for pod in pods)
-            if not fork.is_kept:
-                return None
+            for pod in pods:
+                if not self._trial.schedule(pod, others):
+                    return Unremovable(
+                        "NoPlaceToMovePods", f"{pod.key} fits on no other node that stays"
+                    )
+            fork.is_kept = True
         is_risky = not rules.budgets.allows_in_parallel(pods)
         return Candidate(node=node, pods=tuple(pods), uses=uses, is_risky=is_risky)
 
@@ -249,7 +294,7 @@ class ScaleDown(Checkpointed):
         for removal in self.removals.values():
             spare[removal.group] -= 1
         due = []
-        for each in sorted(self._candidates, key=lambda one: (bool(one.pods), one.is_risky)):
+        for each in sorted(self.candidates, key=lambda one: (bool(one.pods), one.is_risky)):
             name = each.node.name
             wait_ns = options.unneeded_ns if is_node_ready(each.node) else options.unready_ns
             if self._unneeded_ns[name] + wait_ns < now_ns and spare[groups[name]] > 0:
@@ -307,7 +352,7 @@ class ScaleDown(Checkpointed):
             return self._waited(node, removal, removal.evicted_ns, now_ns)
         present = [pod for _, pod in sorted(self._lister.pods_on(name).items())]
         pods = self._rules(now_ns).pods_to_move(present)
-        if isinstance(pods, BlockingPod):
+        if isinstance(pods, Unremovable):
             return self._failed(node, removal, pods.message)
         if not removal.has_drain:
             if pods:

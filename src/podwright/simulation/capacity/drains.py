@@ -263,7 +263,7 @@ def planned_world(
         options, call_extender=call_extender, controllers=controllers, observers=observers
     )
     for obj in given:
-        world.do(Put(obj) if obj.metadata.is_from_server else Apply(obj))
+        world.do(Put(obj) if obj.uid else Apply(obj))
     settle_world(world, advance)
     return world
 

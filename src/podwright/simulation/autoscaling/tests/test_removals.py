@@ -76,7 +76,7 @@ class Removals:
         nodes = [each for each in self.nodes if candidates is None or each.name in candidates]
         with self.trial.forked():
             self.down.update(nodes, names, START_NS + second * SECOND_NS)
-        return [each.node.name for each in self.down._candidates]
+        return [each.node.name for each in self.down.candidates]
 
     def start(self, second, **spare):
         groups = {each.name: each.metadata.labels.get("pool", "") for each in self.nodes}

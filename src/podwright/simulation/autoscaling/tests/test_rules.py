@@ -21,7 +21,7 @@ from podwright.cluster.api import RecordEvent
 from podwright.cluster.controllers import Lister, SyncAt
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import ClusterAutoscaler, parse_node_groups
-from podwright.simulation.autoscaling.drainability import BlockingPod, Budgets, DrainRules
+from podwright.simulation.autoscaling.drainability import Budgets, DrainRules, Unremovable
 from podwright.simulation.autoscaling.expanders import (
     _SCORES,
     Choice,
@@ -191,7 +191,7 @@ def rules(*objects, now=0, budgets=(), **options):
 
 def reason(rules, given):
     found = rules.pods_to_move([given])
-    return (found.reason, found.message) if isinstance(found, BlockingPod) else found
+    return (found.reason, found.message) if isinstance(found, Unremovable) else found
 
 
 def owner(kind, replicas=None, api="apps/v1"):
@@ -241,7 +241,7 @@ def test_a_pod_that_should_have_ended_half_a_minute_ago_is_not_waited_for(now, g
     spec: dict[str, Any] = {} if grace is None else {"terminationGracePeriodSeconds": grace}
     given = with_times(pod("", **spec), deletionTimestamp="2026-01-01T00:00:00Z")
     found = rules(now=now).pods_to_move([given])
-    assert isinstance(found, BlockingPod) is moves
+    assert isinstance(found, Unremovable) is moves
 
 
 @pytest.mark.parametrize(("now", "blocks"), [(HOUR, True), (HOUR + 1, False)])
@@ -250,7 +250,7 @@ def test_a_system_pod_keeps_its_node_for_an_hour(now, blocks):
     present = owner("ReplicaSet", 1).raw
     present = decode(present | {"metadata": {"name": "o", "namespace": "kube-system"}})
     found = rules(present, now=now).pods_to_move([given])
-    assert isinstance(found, BlockingPod) is blocks
+    assert isinstance(found, Unremovable) is blocks
     allowed = rules(present, now=now, skip_nodes_with_system_pods=False)
     assert allowed.pods_to_move([given]) == [given]
 
@@ -299,7 +299,7 @@ def test_the_other_pods_of_a_node_are_listed_and_the_first_that_blocks_is_named(
     with_daemon = rules(present, owner("DaemonSet"))
     assert with_daemon.pods_to_move([first, daemon, ended, second]) == [first, ended, second]
     found = with_daemon.pods_to_move([first, alone, second])
-    assert found == BlockingPod("NotReplicated", "default/p is not replicated")
+    assert found == Unremovable("NotReplicated", "default/p is not replicated")
 
 
 # ------------------------------------------------------------------------------ scale-up

@@ -16,7 +16,7 @@ from podwright.apimachinery.objects import (
     decode,
     with_fields,
 )
-from podwright.simulation.autoscaling.drainability import BlockingPod, Budgets, DrainRules
+from podwright.simulation.autoscaling.drainability import Budgets, DrainRules, Unremovable
 from podwright.simulation.autoscaling.node_groups import AutoscalerOptions
 from podwright.simulation.autoscaling.tests.test_scale_up import (
     deployment,
@@ -246,7 +246,7 @@ SAFE_VOLUMES = {"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes": 
 def test_pods_move_by_upstreams_rules(given, reason):
     rules = DrainRules(options=AutoscalerOptions(), budgets=Budgets(()), now_ns=0)
     found = rules.pods_to_move([given])
-    assert (found.reason if isinstance(found, BlockingPod) else "") == reason
+    assert (found.reason if isinstance(found, Unremovable) else "") == reason
 
 
 def test_pods_of_an_unknown_kind_move_if_controllers_of_users_are_not_skipped():
@@ -254,7 +254,7 @@ def test_pods_of_an_unknown_kind_move_if_controllers_of_users_are_not_skipped():
     rules = DrainRules(options=options, budgets=Budgets(()), now_ns=0)
     assert rules.pods_to_move([pod("Custom")]) == [pod("Custom")]
     found = rules.pods_to_move([pod("")])
-    assert isinstance(found, BlockingPod)
+    assert isinstance(found, Unremovable)
     assert found.reason == "NotReplicated"
 
 

@@ -9,7 +9,14 @@ import msgspec
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import ArgumentError, InputError, Object, decode
+from podwright.apimachinery.objects import (
+    ArgumentError,
+    InputError,
+    Object,
+    OwnerReference,
+    decode,
+    with_fields,
+)
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.capacity import drain_report, settle_world
 from podwright.simulation.capacity.tests.test_counting import workload
@@ -107,6 +114,18 @@ def test_pods_that_find_no_node_have_remedies():
     assert not plan.is_complete
     assert len(plan.steps[0].unfit) == 2
     assert plan.steps[0].unfit[0].remedies[0] == "uncordon node n0"
+
+
+def test_pods_keep_an_owner_that_has_a_uid_and_no_time_of_creation():
+    owner, pod = workload(kind="ReplicaSet"), make_pod("web-1", cpu="1", node="n0")
+    owner = with_fields(owner, "metadata", uid="u1")
+    reference = OwnerReference(
+        api_version="apps/v1", kind="ReplicaSet", name=owner.name, uid="u1", controller=True
+    )
+    labels = owner.spec.selector.match_labels
+    pod = with_fields(pod, "metadata", uid="u2", labels=labels, owner_references=(reference,))
+    (step,) = pw.drain_plan([*nodes(2), owner, pod], ["n0"]).steps
+    assert [(move.pod, move.node) for move in step.moves] == [("default/web-1", "n0")]
 
 
 def test_pods_that_nobody_creates_again_are_gone():

@@ -1,0 +1,134 @@
+"""Explanations: which nodes would be removed, and what keeps the others."""
+
+from __future__ import annotations
+
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import decode, encode, with_fields, with_node_name
+from podwright.simulation.autoscaling import parse_node_groups
+from podwright.simulation.autoscaling.tests.test_scale_down import (
+    LOCAL,
+    QUICK,
+    budget,
+    pod,
+    removed,
+)
+from podwright.simulation.autoscaling.tests.test_scale_up import group, simulated
+from podwright.simulation.world import START_NS
+from podwright.testing import make_node, make_pod
+
+HOUR_NS = 3_600_000_000_000
+MINUTE_S = 60
+
+
+def node(name, pool="a", **annotations):
+    made = make_node(name, cpu="4", memory="16Gi", labels={"pool": pool} if pool else {})
+    return with_fields(made, "metadata", annotations=annotations)
+
+
+def on(name, given, created="2026-01-01T00:00:00Z"):
+    metadata = {"name": f"on-{name}", "creationTimestamp": created, "uid": f"u-{name}"}
+    document = encode(with_node_name(given, name))
+    return decode({**document, "metadata": {**document["metadata"], **metadata}})
+
+
+def removals(objects, *groups, now_ns=0, **options):
+    autoscaling = parse_node_groups({"groups": list(groups), "options": options}, "groups")
+    return pw.explain_scale_down(objects, autoscaling, now_ns=now_ns)
+
+
+DISABLED = {"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+BIG = pod(containers=[{"name": "c", "resources": {"requests": {"cpu": "3", "memory": "1Gi"}}}])
+PINNED = pod(nodeSelector={"kubernetes.io/hostname": "n"})
+SYSTEM = pod(namespace="kube-system")
+
+
+@pytest.mark.parametrize(
+    ("objects", "reason", "message"),
+    [
+        ([node("n")], "", ""),
+        ([node("n"), on("n", pod())], "", ""),
+        ([node("n", "")], "NotAutoscaled", "it is of no node group"),
+        ([node("n", **DISABLED)], "ScaleDownDisabledAnnotation", f"annotation {min(DISABLED)}"),
+        (
+            [node("n"), on("n", BIG)],
+            "NotUnderutilized",
+            "75.00% of its cpu is requested; scaleDownUtilizationThreshold is 0.5",
+        ),
+        ([node("n"), on("n", pod(""))], "NotReplicated", "default/on-n is not replicated"),
+        (
+            [node("n"), on("n", pod(**LOCAL))],
+            "LocalStorageRequested",
+            "pod with local storage present: on-n",
+        ),
+        (
+            [node("n"), on("n", PINNED)],
+            "NoPlaceToMovePods",
+            "default/on-n fits on no other node that stays",
+        ),
+        (
+            [node("n"), on("n", SYSTEM)],
+            "UnmovableKubeSystemPod",
+            "non-daemonset, non-mirrored, non-pdb-assigned kube-system pod present: on-n",
+        ),
+    ],
+)
+def test_a_node_has_the_reason_of_upstream(objects, reason, message):
+    """Upstream: simulator/cluster.go, UnremovableReason"""
+    found = removals([*objects, node("other", **DISABLED)], group())[0]
+    assert (found.node, found.reason, found.message) == ("n", reason, message)
+
+
+def test_the_pods_that_move_are_named_and_the_least_size_is_kept():
+    objects = [node("n0"), node("n1"), node("n2"), on("n0", pod())]
+    first, second, third = removals(objects, group(minSize=2))
+    # Nodes without pods are the first.
+    assert first.reason == "NoPlaceToMovePods"
+    assert (second.reason, third.reason) == ("", "NodeGroupMinSizeReached")
+    found = removals([node("n0", "b"), node("n1"), on("n0", pod())], group("b"))
+    assert [(each.group, each.moves, each.reason) for each in found] == [
+        ("b", ("default/on-n0",), ""), ("", (), "NotAutoscaled"),
+    ]  # fmt: skip
+    (found,) = removals([node("n0")], group(minSize=1))
+    assert found.reason == "NodeGroupMinSizeReached"
+
+
+@pytest.mark.parametrize(("allowed", "reason"), [(0, "NotEnoughPdb"), (1, "")])
+def test_a_budget_without_a_status_gets_one(allowed, reason):
+    labelled = with_fields(pod(), "metadata", labels={"app": "web"})
+    objects = [node("n0"), on("n0", labelled), budget(allowed), node("n1", **DISABLED)]
+    assert removals(objects, group())[0].reason == reason
+
+
+def test_the_time_decides_about_pods_of_the_system():
+    objects = [node("n0"), on("n0", SYSTEM), node("n1", **DISABLED)]
+    assert removals(objects, group(), now_ns=START_NS + HOUR_NS)[0].reason
+    assert not removals(objects, group(), now_ns=START_NS + HOUR_NS + 1)[0].reason
+    later = on("n1", pod(), created="2026-01-01T02:00:00Z")
+    assert not removals([*objects, later], group())[0].reason
+
+
+def test_pods_that_fit_take_the_room_first():
+    objects = [node("n0"), node("n1"), make_pod("web", cpu="3", memory="1Gi")]
+    assert sorted(each.reason for each in removals(objects, group())) == ["", "NotUnderutilized"]
+
+
+def test_no_more_nodes_are_looked_for_than_upstream_does():
+    found = removals(
+        [node(f"n{i}") for i in range(5)],
+        group(),
+        maxScaleDownParallelism=1,
+        scaleDownUnneededTime="20s",
+    )
+    assert [each.reason for each in found] == [*[""] * 3, *["NotUnneededOtherReason"] * 2]
+    assert found[4].message == "3 other nodes are unneeded, and no more are looked for"
+
+
+def test_a_node_is_removed_when_its_pod_of_the_system_is_old_enough():
+    given = on("n0", pod("Custom", namespace="kube-system"))
+    options = {**QUICK, "skipNodesWithCustomControllerPods": False}
+    _, seen = simulated([given, node("n0"), node("n1", **DISABLED)], [group()], options, until="3h")
+    ((second, name),) = removed(seen)
+    assert name == "n0"
+    assert second == pytest.approx(62 * MINUTE_S, abs=MINUTE_S)
