@@ -1,4 +1,4 @@
-"""DER data: its elements, and what of certificates, requests and public keys is read from it.
+"""DER data: its elements, and the parts of certificates, requests and keys that are read.
 
 Signatures are not verified.
 

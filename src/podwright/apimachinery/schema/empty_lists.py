@@ -1,4 +1,4 @@
-"""Empty lists as upstream's storage gives them back.
+"""Empty lists as upstream's storage returns them.
 
 Protobuf does not distinguish an empty list from an absent one, so that Go writes null for it after
 the object was stored, if the field has no `omitempty`. Definitions of custom resources are stored

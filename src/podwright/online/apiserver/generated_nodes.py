@@ -1,4 +1,4 @@
-"""What a cluster gets that has none: nodes (`podwright up --nodes N`), and a default class."""
+"""Generated nodes (`podwright up --nodes N`) and a default class, for clusters that have none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stand-ins for the controllers of pods that a cluster is given without.
+"""Stand-ins for the controllers of pods where the given cluster lacks them.
 
 A dump of nodes and pods has no ReplicaSets, and a decision log no Deployments. Garbage collection
 would delete their dependents, nothing would create evicted pods again, and budgets that count in

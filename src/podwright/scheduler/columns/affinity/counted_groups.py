@@ -1,4 +1,4 @@
-"""Groups of nodes in whose topology domains equally much is counted.
+"""Groups of nodes whose topology domains have equal counts.
 
 What spreading and inter-pod affinity find about a node depends only on its domains. With few of
 them, a domain is a digit of the node's group. Where each node is a domain, such as a host, the

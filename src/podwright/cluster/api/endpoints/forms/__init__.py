@@ -1,4 +1,4 @@
-"""Creations of one form: what such requests lead to is found once, and made from their values.
+"""Creations of one form: their result is computed once, and completed with the values of each.
 
 The bodies that create the pods of a template, or the Events of a component, have much in common:
 everything that the server decides about them is the same. `bodies` says which bodies have one form,

@@ -1,4 +1,4 @@
-"""What the creations of a form lead to: the stored object and the reply, with places for values.
+"""The results of creations of a form: stored object and reply, with placeholders for values.
 
 A trial executes a creation with example values up to the point where the object would be stored.
 In the JSON of its results, the examples and the values of the server are replaced by marks. Two
