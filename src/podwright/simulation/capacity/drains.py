@@ -173,11 +173,14 @@ class DrainPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         The nodes that cannot be drained after these steps.
     is_complete : bool
         Whether all nodes are drained and all pods find a node.
+    idle_budgets : tuple of str
+        The budgets that select no pod of the cluster and so protect nothing.
     """
 
     steps: tuple[DrainStep, ...]
     blocked: tuple[BlockedNode, ...]
     is_complete: bool
+    idle_budgets: tuple[NamespacedName, ...] = ()
 
     def __repr__(self) -> str:
         return f"<DrainPlan: {len(self.steps)} steps, {len(self.blocked)} nodes blocked>"
@@ -220,7 +223,8 @@ def drain_plan(
     Raises
     ------
     InputError
-        If there is no such node, a budget selects no pod, or a number is negative.
+        If there is no such node, a number is negative, or a budget that was not read from an API
+        server selects no pod.
     """
     options = SchedulerOptions.of(configuration, **keywords)
     if not options.start_ns:
@@ -228,11 +232,19 @@ def drain_plan(
     given = (nodes,) if isinstance(nodes, str) else nodes
     for index, name in enumerate(given):
         require_type(name, str, f"nodes[{index}]", "the name of a node")
+    objects = tuple(objects)
     world = planned_world(objects, options, call_extender)
-    names = _checked(world, given, selector, {"surge": surge, "mostNodes": most_nodes})
-    return _Planner(world, options, surge=surge, most_nodes=surge or most_nodes).plan(
-        names, advance
-    )
+    numbers = {"surge": surge, "mostNodes": most_nodes}
+    idle = tuple(_idle_budgets(world))
+    # Real clusters have budgets that select no pod; in a file that somebody wrote, it is a mistake.
+    recorded = {
+        obj.key
+        for obj in objects
+        if isinstance(obj, PodDisruptionBudget) and obj.metadata.is_from_server
+    }
+    names = _checked(world, given, selector, numbers, [key for key in idle if key not in recorded])
+    planner = _Planner(world, options, surge=surge, most_nodes=surge or most_nodes)
+    return msgspec.structs.replace(planner.plan(names, advance), idle_budgets=idle)
 
 
 def planned_world(
@@ -301,7 +313,11 @@ def settle_world(world: World, advance: Advance = unwatched) -> bool:
 
 
 def _checked(
-    world: World, nodes: Sequence[str], selector: str, numbers: Mapping[str, int]
+    world: World,
+    nodes: Sequence[str],
+    selector: str,
+    numbers: Mapping[str, int],
+    wrong_budgets: Iterable[NamespacedName],
 ) -> list[str]:
     """Return the nodes to drain, if the question is valid."""
     known = {node.name: node for node in world.nodes}
@@ -324,25 +340,28 @@ def _checked(
             errors.append(problem("selector", str(error)))
     elif not nodes:
         errors.append(problem("nodes", "name at least one node"))
-    errors += _idle_budgets(world)
+    errors += [
+        FieldError(
+            source=f"PodDisruptionBudget {key}",
+            path="spec.selector",
+            message="selects no pod of the cluster",
+        )
+        for key in wrong_budgets
+    ]
     if errors:
         raise InputError(errors)
     return list(dict.fromkeys([*nodes, *selected]))
 
 
-def _idle_budgets(world: World) -> Iterator[FieldError]:
-    """Yield an error for each budget that selects no pod: it protects nothing."""
+def _idle_budgets(world: World) -> Iterator[NamespacedName]:
+    """Yield the budgets that select no pod: they protect nothing."""
     pods = world.pods
     for budget in budgets_of(world):
         matches = label_selector(budget.spec.selector).matches
         if not any(
             pod.namespace == budget.namespace and matches(pod.metadata.labels) for pod in pods
         ):
-            yield FieldError(
-                source=f"PodDisruptionBudget {budget.key}",
-                path="spec.selector",
-                message="selects no pod of the cluster",
-            )
+            yield budget.key
 
 
 def budgets_of(world: World) -> list[PodDisruptionBudget]:
@@ -369,10 +388,12 @@ class _Planner:
         self._options = options
         self._surge = surge
         self._most_nodes = most_nodes
+        self._cordoned: frozenset[str] = frozenset()
 
     def plan(self, nodes: Sequence[str], advance: Advance) -> DrainPlan:
         """Plan the drains of some nodes."""
         if not self._surge:
+            self._cordoned = frozenset(nodes)
             for name in nodes:
                 self._world.do(Cordon(name))
         steps: list[DrainStep] = []
@@ -449,7 +470,7 @@ class _Planner:
             if not pod.spec.node_name and not pod.is_terminal and pod.key not in was_pending
         ]  # fmt: skip
         if not is_done:
-            return None, list(self._blocked(world, tuple(_unfit(world, self._options, unfit))))
+            return None, list(self._blocked(world, tuple(self._unfit(world, unfit))))
         report = world.report()
         assert len(report.drains) == drains + len(nodes), report.drains
         if report.evictions.rejected == rejected:
@@ -470,12 +491,30 @@ class _Planner:
             gone=tuple(pod.key for pod in leaving if pod.metadata.controller is None),
             local_data=tuple(pod.key for pod in leaving if _has_local_data(pod)),
             unfit=(
-                *_unfit(world, self._options, unfit),
+                *self._unfit(world, unfit),
                 *_not_replaced(moves, leaving, unfit, failed),
             ),
         )
         self._world = world
         return step, []
+
+    def _unfit(self, world: World, pods: Sequence[Pod]) -> Iterator[Unfit]:
+        """Yield why pods do not fit, and changes after which they would without the nodes."""
+        if not pods:
+            return
+        scheduler = Scheduler(self._options, call_extender=world.components.options.call_extender)
+        scheduler.add(*world.machine.objects())
+        messages = [scheduler.explain(pod.key).decision.message for pod in pods]
+        # To use the nodes again would undo the drain.
+        scheduler.remove(*(node for node in world.nodes if node.name in self._cordoned))
+        tried: dict[tuple[object, str], tuple[Pod, tuple[str, ...]]] = {}
+        for pod, message in zip(pods, messages, strict=True):
+            alike, remedies = tried.get((workload_of(pod), message), (None, ()))
+            # Pods of a stateful set differ in their claims.
+            if alike is None or alike.spec != pod.spec:
+                remedies = _remedies(scheduler, pod)
+                tried[workload_of(pod), message] = pod, remedies
+            yield Unfit(pod=pod.key, message=message, remedies=remedies)
 
     def _new_node(self, world: World, name: str) -> str:
         """Add a node like another one, and return its name."""
@@ -560,17 +599,10 @@ def _has_local_data(pod: Pod) -> bool:
     return any("emptyDir" in volume for volume in encode(pod)["spec"].get("volumes") or ())
 
 
-def _unfit(world: World, options: SchedulerOptions, pods: Sequence[Pod]) -> Iterator[Unfit]:
-    """Yield why pods do not fit, and changes after which they would."""
-    if not pods:
-        return
-    scheduler = Scheduler(options, call_extender=world.components.options.call_extender)
-    scheduler.add(*world.machine.objects())
-    for pod in pods:
-        explanation = scheduler.explain(pod.key)
-        remedies = scheduler.remedies(explanation)
-        yield Unfit(
-            pod=pod.key,
-            message=explanation.decision.message,
-            remedies=tuple(remedy.text for remedy in remedies[:_REMEDIES_SHOWN]),
-        )
+def _remedies(scheduler: Scheduler, pod: Pod) -> tuple[str, ...]:
+    """Return changes after which a pod fits in a cluster without the drained nodes."""
+    explanation = scheduler.explain(pod.key)
+    if explanation.decision.node:
+        return ("delete the drained nodes",)
+    found = scheduler.remedies(explanation)
+    return tuple(remedy.text for remedy in found[:_REMEDIES_SHOWN])

@@ -277,6 +277,7 @@ def _drain_findings(plan: DrainPlan, most: int | None) -> Iterator[Finding]:
             "Pods that lose the data of an emptyDir:",
             [pod for step in plan.steps for pod in step.local_data],
         ),
+        ("Budgets that select no pod:", plan.idle_budgets),
     ):
         if pods:
             yield Finding(text, (some(pods),))
@@ -293,5 +294,5 @@ def _unfit_findings(where: str, unfit: Iterable[Unfit]) -> Iterator[Finding]:
         alike.setdefault((each.message, each.remedies), []).append(each.pod)
     for (message, remedies), (pod, *others) in alike.items():
         what = f"{pod} and {len(others)} more find" if others else f"{pod} finds"
-        fits = (f"it fits after this: {remedy}" for remedy in remedies)
+        fits = (f"{'each alone' if others else 'it'} fits after this: {each}" for each in remedies)
         yield Finding(f"{where}: {what} no node:", (message, *fits))

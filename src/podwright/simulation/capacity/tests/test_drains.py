@@ -113,7 +113,25 @@ def test_pods_that_find_no_node_have_remedies():
     plan = pw.drain_plan([*nodes(2, "2"), workload(cpu="1", replicas=4)], ["n0"])
     assert not plan.is_complete
     assert len(plan.steps[0].unfit) == 2
-    assert plan.steps[0].unfit[0].remedies[0] == "uncordon node n0"
+    # Not to use the drained node again.
+    assert plan.steps[0].unfit[0].remedies == ("add a node like n1",)
+
+
+def test_a_zone_that_is_drained_counts_until_its_nodes_are_deleted():
+    zones = [make_node(f"n{i}", cpu="4", labels={"zone": "ab"[i // 2]}) for i in range(4)]
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    template = workload().raw["spec"]["template"]
+    template["spec"]["topologySpreadConstraints"] = [spread]
+    daemon = workload("DaemonSet", "agent")
+    objects = [*zones, daemon, workload(replicas=4, template=template)]
+    plan = pw.drain_plan(objects, ["n0", "n1"])
+    unfit = [each for step in plan.steps for each in step.unfit]
+    assert [each.remedies for each in unfit] == [("delete the drained nodes",)] * 2
 
 
 def test_pods_keep_an_owner_that_has_a_uid_and_no_time_of_creation():
@@ -229,6 +247,14 @@ def test_a_node_is_given_by_its_name():
     with pytest.raises(ArgumentError) as error:
         pw.drain_plan(nodes(2), ["n0", nodes(2)[1]])
     assert str(error.value) == "nodes[1]: must be the name of a node, not a Node"
+
+
+def test_a_budget_of_a_real_cluster_may_select_no_pod():
+    idle = budget("old", {"app": "gone"}, minAvailable=1)
+    recorded = {**idle.raw["metadata"], "uid": "u", "resourceVersion": "7"}
+    plan = pw.drain_plan([*nodes(1), decode(idle.raw | {"metadata": recorded})], ["n0"])
+    assert (plan.is_complete, plan.idle_budgets) == (True, ("default/old",))
+    assert "Budgets that select no pod: default/old" in drain_report(plan).html()
 
 
 def test_a_budget_that_selects_no_pod_is_an_error():

@@ -37,7 +37,7 @@ def test_a_report_of_a_drain_plan_says_what_blocks():
     text = drain_report(pw.drain_plan(objects, ["n0"])).html()
     assert "1 node can be drained in 1 step." in text
     assert "no node: 0/2 nodes are available" in text
-    assert "it fits after this: uncordon node n0" in text
+    assert "it fits after this: add a node like n1" in text
     objects = [*nodes(1), workload(replicas=1), budget("web", {"app": "web"}, minAvailable=1)]
     text = drain_report(pw.drain_plan(objects, ["n0"])).html()
     assert "Node n0 cannot be drained: default/web-" in text
@@ -58,11 +58,11 @@ def test_a_report_of_a_drain_plan_says_why_a_budget_lacks_healthy_pods():
     (unfit,) = blocked.unfit
     assert unfit.pod.startswith("default/web-")
     assert unfit.message.startswith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were")
-    assert "uncordon node n0" in unfit.remedies
+    assert "add a node like n1" in unfit.remedies
     text = drain_report(plan).html()
     assert "1 more healthy pod of budget default/web: it has 3 of 4" in text
     assert f"Node n0: {unfit.pod} finds no node: 0/2 nodes are available" in text
-    assert "it fits after this: uncordon node n0" in text
+    assert "it fits after this: add a node like n1" in text
 
 
 def test_a_report_of_a_purchase_has_the_price_and_the_bound():

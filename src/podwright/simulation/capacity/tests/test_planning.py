@@ -196,6 +196,18 @@ def test_a_drain_evicts_the_pods_of_a_node_that_run():
     assert [pod.name for pod in evicted_pods(world_of(given), "n")] == ["own"]
 
 
+def test_pods_of_one_workload_share_remedies_only_if_they_are_alike():
+    """A workload may have had another template when some of its pods were created."""
+    given = [owned("a", "", "3"), owned("b", "", "3"), owned("c", "", "5")]
+    world = planned_world([make_node("n", cpu="1"), *given], SchedulerOptions(start_ns=START_NS))
+    found = {each.pod: each.remedies[0] for each in planner(world)._unfit(world, given)}
+    reduced = "reduce the cpu request from {} to 1"
+    assert found == {
+        "default/a": reduced.format(3), "default/b": reduced.format(3),
+        "default/c": reduced.format(5),
+    }  # fmt: skip
+
+
 def test_a_budget_of_another_namespace_protects_nothing():
     foreign = decode(budget("web", "web", 0, "other").raw | {"status": {}})
     pod = make_pod("p", node="n", labels={"app": "web"})

@@ -244,9 +244,10 @@ def test_the_report_of_a_drain_plan():
     report = drain_report(plan)
     assert report.title == "Drain plan"
     again = ("it fits after this: r", "it fits after this: s")
+    alone = ("each alone fits after this: r", "each alone fits after this: s")
     assert texts(report) == [
         ("3 nodes can be drained in 2 steps.",),
-        ("Step 2: d/u and 1 more find no node:", "m", *again),
+        ("Step 2: d/u and 1 more find no node:", "m", *alone),
         ("Step 2: d/w finds no node:", "other", *again),
         ("Step 2: d/x finds no node:", "m"),
         ("Pods that no controller recreates:", "d/g"),

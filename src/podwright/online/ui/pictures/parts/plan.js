@@ -169,7 +169,7 @@ function lossAnswer({ status: { losses = [] } }, { loss: [of] }) {
   };
 }
 
-function drainAnswer({ steps, blocked, isComplete }) {
+function drainAnswer({ steps, blocked, isComplete, idleBudgets = [] }) {
   const moves = steps.flatMap((step) => step.moves);
   const nodes = moveNodes(moves);
   steps.forEach((step, index) => step.nodes.forEach((node) => (add(nodes, node, [], 0, "").role = `drained in step ${index + 1}`)));
@@ -182,6 +182,7 @@ function drainAnswer({ steps, blocked, isComplete }) {
       isComplete ? `${countText(drained.length, "node")} can be drained, in ${countText(steps.length, "step")}; ${countText(moves.length, "pod")} ${moves.length === 1 ? "moves" : "move"}.` : `${numberText(drained.length)} of ${countText(drained.length + blocked.length, "node")} can be drained; ${countText(pending.length, "pod")} ${pending.length === 1 ? "finds" : "find"} no node.`,
       ...(gone.length ? [`Nothing creates ${countText(gone.length, "pod")} again: ${listed(gone)}.`] : []),
       ...(local.length ? [`${countText(local.length, "pod")} ${local.length === 1 ? "loses its" : "lose their"} local data: ${listed(local)}.`] : []),
+      ...(idleBudgets.length ? [`${countText(idleBudgets.length, "budget")} ${idleBudgets.length === 1 ? "selects" : "select"} no pod: ${listed(idleBudgets)}.`] : []),
     ],
     nodes,
     tables: [

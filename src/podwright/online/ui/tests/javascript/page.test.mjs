@@ -447,8 +447,8 @@ test("a drain moves pods in steps", () => {
     ["Pods that find no node", [["p", "m", "r; or s"]]],
   ]);
   assert.deepEqual([found.apply.title, found.apply.drains], ["Apply: drain 1 node in 1 step", [["n1"]]]);
-  const whole = answer({ steps: [{ ...step, moves: step.moves.slice(0, 1), pending: [], gone: [], localData: ["l"] }], blocked: [], isComplete: true });
-  assert.deepEqual(whole.findings, ["1 node can be drained, in 1 step; 1 pod moves.", "1 pod loses its local data: l."]);
+  const whole = answer({ steps: [{ ...step, moves: step.moves.slice(0, 1), pending: [], gone: [], localData: ["l"] }], blocked: [], isComplete: true, idleBudgets: ["d/b"] });
+  assert.deepEqual(whole.findings, ["1 node can be drained, in 1 step; 1 pod moves.", "1 pod loses its local data: l.", "1 budget selects no pod: d/b."]);
   assert.deepEqual([whole.tables.length, answer({ steps: [], blocked: [], isComplete: true }).apply], [1, null]);
 });
 
