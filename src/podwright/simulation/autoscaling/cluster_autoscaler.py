@@ -250,12 +250,12 @@ class ClusterAutoscaler(Controller):
         return tuple(found)
 
     def _starting(self, nodes: Iterable[Node], now_ns: int) -> list[Node]:
-        """Return the nodes of groups that are not ready yet, soon after their creation."""
+        """Return the nodes of groups that are not ready yet, or lack devices, and are new."""
         return [
             node
             for node in nodes
             if self._group_of(node)
-            and not is_node_ready(node)
+            and (not is_node_ready(node) or self._trial.waits_for_devices(node))
             and _created_ns(node) + _STARTUP_NS > now_ns
         ]
 

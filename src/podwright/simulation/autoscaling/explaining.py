@@ -137,7 +137,7 @@ def explain_autoscaling(
         objects, autoscaling, configuration, keywords, expands_workloads=expands_workloads
     )
     trial = TrialCluster(options)
-    trial.scheduler.add(*given)
+    trial.add(given)
     pending = {pod.key: pod for pod in trial.scheduler.in_queue_order()}
     names = list(pods)
     errors = [

@@ -111,7 +111,7 @@ def explain_scale_down(
         objects, autoscaling, configuration, keywords, expands_workloads=expands_workloads
     )
     trial = TrialCluster(options)
-    trial.scheduler.add(*given)
+    trial.add(given)
     nodes = [obj for obj in given if isinstance(obj, Node)]
     names = frozenset(node.name for node in nodes)
     groups = {each.name: each for each in autoscaling.groups}

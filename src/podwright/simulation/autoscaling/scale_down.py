@@ -13,7 +13,7 @@ SimulateNodeRemoval; core/scaledown/actuation/actuator.go, drain.go, delete_in_b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -76,6 +76,25 @@ class Removal(msgspec.Struct, frozen=True, kw_only=True):
     uids: dict[NamespacedName, str] = {}
 
 
+class Use(NamedTuple):
+    """What pods use of a node.
+
+    Attributes
+    ----------
+    cpu, memory, devices : float
+        Shares; of a node with devices of its own only that of the most used pool counts.
+    resource : str
+        What has the highest share.
+    share : float
+    """
+
+    cpu: float = 0
+    memory: float = 0
+    devices: float = 0
+    resource: str = ""
+    share: float = 0
+
+
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A node that could be removed.
 
@@ -84,15 +103,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     node : Node
     pods : tuple of Pod
         Those that have to move.
-    uses : tuple of float
-        The shares of CPU and of memory that its pods request.
+    use : Use
     is_risky : bool
         Whether budgets do not allow their evictions at the same time.
     """
 
     node: Node
     pods: tuple[Pod, ...]
-    uses: tuple[float, float]
+    use: Use
     is_risky: bool
 
 
@@ -235,24 +253,29 @@ class ScaleDown(Checkpointed):
             return Unremovable("ScaleDownDisabledAnnotation", f"annotation {SCALE_DOWN_DISABLED}")
         if not is_node_ready(node) and not options.scale_down_unready_enabled:
             return Unremovable("ScaleDownUnreadyDisabled", "it is not ready")
-        uses = self._uses(name)
-        if max(uses) >= options.utilization_threshold:
-            what = (
-                f"{max(uses):.2%} of its {'cpu' if uses[0] >= uses[1] else 'memory'} is requested"
-            )
+        use = self._use(name)
+        if use.share >= options.utilization_threshold:
+            what = f"{use.share:.2%} of its {use.resource} is "
+            what += "allocated" if use.devices else "requested"
             threshold = f"scaleDownUtilizationThreshold is {options.utilization_threshold:g}"
             return Unremovable("NotUnderutilized", f"{what}; {threshold}")
         return None
 
-    def _uses(self, name: str) -> tuple[float, float]:
-        """Return the shares of a node's CPU and memory that its pods request.
+    def _use(self, name: str) -> Use:
+        """Return what the pods of a node use of it.
 
         Upstream: simulator/utilization/info.go, Calculate
         """
+        in_pool = self._trial.device_use(name)
+        if in_pool is not None:
+            pool, share = in_pool
+            return Use(devices=share, resource=pool, share=share)
         ignores = self._options.ignore_daemonsets_utilization
         ignored = [each for each in self._trial.pods_on(name) if ignores and is_of_daemon_set(each)]
         use_of = self._trial.use_of
-        return use_of(name, "cpu", ignored), use_of(name, "memory", ignored)
+        cpu, memory = use_of(name, "cpu", ignored), use_of(name, "memory", ignored)
+        resource = "cpu" if cpu > memory else "memory"
+        return Use(cpu=cpu, memory=memory, resource=resource, share=max(cpu, memory))
 
     def _removable(
         self, node: Node, rules: DrainRules, left: Iterable[str]
@@ -261,7 +284,7 @@ class ScaleDown(Checkpointed):
         pods = rules.pods_to_move(self._trial.pods_on(node.name))
         if isinstance(pods, Unremovable):
             return pods
-        uses = self._uses(node.name)
+        use = self._use(node.name)
         others = frozenset(left).difference((node.name,))
         with self._trial.forked() as fork:
             self._trial.remove_node(node.name)
@@ -272,7 +295,7 @@ class ScaleDown(Checkpointed):
                     )
             fork.is_kept = True
         is_risky = not rules.budgets.allows_in_parallel(pods)
-        return Candidate(node=node, pods=tuple(pods), uses=uses, is_risky=is_risky)
+        return Candidate(node=node, pods=tuple(pods), use=use, is_risky=is_risky)
 
     # ------------------------------------------------------------------------ removals
 
@@ -319,9 +342,8 @@ class ScaleDown(Checkpointed):
         self._unneeded_ns.pop(name, None)
         if each.pods:
             pods = ",".join(pod.name for pod in each.pods)
-            cpu, memory = each.uses
-            most = f"cpu {cpu!r}" if cpu > memory else f"memory {memory!r}"
-            use = f"{{{cpu!r} {memory!r} 0 0 {most}}}"
+            cpu, memory, devices, resource, share = each.use
+            use = f"{{{cpu!r} {memory!r} 0 {devices!r} {resource} {share!r}}}"
             what = f"removing node {name}, utilization: {use}, pods to reschedule: {pods}"
             status = status_event("Normal", "ScaleDown", f"Scale-down: {what}")
         else:

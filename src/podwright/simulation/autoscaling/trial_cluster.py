@@ -9,15 +9,26 @@ RunFiltersUntilPassingNode, RunFiltersOnNode
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
 
+from podwright.apimachinery.devices import (
+    CardSpec,
+    DeviceId,
+    Pool,
+    is_cards,
+    read_cards,
+    slices_of_cards,
+)
 from podwright.apimachinery.objects import (
     Node,
     Pod,
+    ResourceSlice,
+    encode,
     pending_requests,
     with_fields,
     with_node_name,
@@ -128,15 +139,29 @@ class TrialCluster:
             for plugin in profile.pre_filter
             if isinstance(plugin, Destinations)
         ]
-        self._added: list[Node] = []
+        self._added: list[Node | ResourceSlice] = []
         self._removed: list[Node] = []
+        self._cards: dict[str, CardSpec] = {}
 
     def change(self, old: Any, new: Any) -> None:
         """Receive a change of an object; not within a fork."""
         if new is not None:
-            self.scheduler.add(new)
+            self.add([new])
         elif old is not None:
             self.scheduler.remove(old)
+            if is_cards(old):
+                self._cards.pop(old.name, None)
+
+    def add(self, objects: Iterable[Any]) -> None:
+        """Add objects, or take over their new versions; not within a fork."""
+        given = list(objects)
+        self.scheduler.add(*given)
+        for cards in filter(is_cards, given):
+            spec, _ = read_cards(encode(cards))
+            if spec is None:
+                self._cards.pop(cards.name, None)
+            else:
+                self._cards[cards.name] = spec
 
     # ------------------------------------------------------------------------ forks
 
@@ -165,12 +190,32 @@ class TrialCluster:
         del self._added[added:], self._removed[removed:]
 
     def add_node(self, node: Node, pods: Iterable[Pod]) -> str:
-        """Add a node with its pods in a fork, and return its name."""
-        self.scheduler.cluster.put(node)
-        self._added.append(node)
+        """Add a node with its pods and described devices in a fork, and return its name."""
+        for each in (node, *self._slices_of(node)):
+            self.scheduler.cluster.put(each)
+            self._added.append(each)
         for pod in pods:
             self.put_pod(pod, node.name)
         return node.name
+
+    def _slices_of(self, node: Node) -> list[ResourceSlice]:
+        """Return the slices of a new node: of each driver those of the first DeviceCards."""
+        found: dict[str, list[ResourceSlice]] = {}
+        for name, spec in sorted(self._cards.items()):
+            if spec.node_selector.items() <= node.metadata.labels.items():
+                found.setdefault(spec.driver, slices_of_cards(name, spec, node.name)[0])
+        return [each for slices in found.values() for each in slices]
+
+    def waits_for_devices(self, node: Node) -> bool:
+        """Return whether a node does not have the devices yet that a new one is to have.
+
+        Upstream: processors/customresources/dra_processor.go, FilterOutNodesWithUnreadyResources
+        """
+        expected = {each.spec.driver for each in self._slices_of(node)}
+        if not expected:
+            return False
+        pools = self.scheduler.cluster.devices.pools_of(node.name, node.metadata.labels)
+        return not expected <= {pool.id.driver for pool in pools if not pool.is_incomplete}
 
     def remove_node(self, name: str) -> list[Pod]:
         """Take the pods off a node, and the node out of all topologies, in a fork.
@@ -256,11 +301,63 @@ class TrialCluster:
         less = sum(pending_requests(pod).get(resource, 0) for pod in ignored)
         return (used - less) / (amount - less) if amount > less else 0.0
 
+    def device_use(self, name: str) -> tuple[str, float] | None:
+        """Return the most used pool of a node's own devices, and the share that is in use.
+
+        None if no slice is of the node alone. Of equal pools upstream returns any one.
+
+        Upstream: simulator/dynamicresources/utils/utilization.go,
+        HighestDynamicResourceUtilization
+        """
+        devices = self.scheduler.cluster.devices
+        if devices.is_empty:
+            return None
+        used = devices.allocated.all_used()
+        uses = [
+            (_pool_use(pool, used), f"{pool.id.driver}/{pool.id.pool}")
+            for pool in devices.pools_of(name, self.node(name).metadata.labels)
+            if any(each.slice.nodes.name == name for each in pool.devices)
+        ]
+        if not uses:
+            return None
+        most, pool_name = max(uses)
+        return pool_name, most
+
     def pods_on(self, name: str) -> list[Pod]:
         """Return the pods on a node, by name."""
         cluster = self.scheduler.cluster
         placed = cluster.pods_on[cluster.nodes.slot_of[name]]
         return [placed[key].pod for key in sorted(placed)]
+
+
+def _pool_use(pool: Pool, used: Container[DeviceId]) -> float:
+    """Return the share of a pool that is in use: of its whole devices, and of its counter sets.
+
+    Upstream: simulator/dynamicresources/utils/utilization.go, calculatePoolUtil
+    """
+    whole = [each for each in pool.devices if not each.consumes]
+    used_whole = sum(each.id in used for each in whole)
+    whole_use = used_whole / len(whole) if whole else 0.0
+    used_parts = [each for each in pool.devices if each.consumes and each.id in used]
+    if not used_parts:
+        return whole_use
+    taken: Counter[tuple[str, str]] = Counter()
+    for each in used_parts:
+        for set_name, amounts in each.consumes:
+            for counter, amount in amounts:
+                taken[set_name, counter] += amount
+    sets = {set_name for each in pool.devices for set_name, _ in each.consumes}
+    highest = (
+        max(
+            (taken[name, counter] / total for counter, total in counters.items() if total),
+            default=0,
+        )
+        for name, counters in pool.counters.items()
+    )
+    parts_use = sum(highest) / len(sets)
+    if not used_whole:
+        return parts_use
+    return (parts_use * len(sets) + whole_use * len(whole)) / (len(sets) + len(whole))
 
 
 def is_expendable(pod: Pod, cutoff: int) -> bool:

@@ -1,0 +1,170 @@
+"""Devices of node groups: what new nodes have, and which share of a node's devices is in use."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.apimachinery.objects import decode
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.autoscaling.tests.test_node_removals import removals
+from podwright.simulation.autoscaling.tests.test_scale_down import QUICK, removed, scaled
+from podwright.simulation.autoscaling.tests.test_scale_up import (
+    deployment,
+    group,
+    reasons,
+    simulated,
+)
+from podwright.simulation.autoscaling.trial_cluster import TrialCluster
+from podwright.testing import make_node
+
+DRIVER = "gpu.example.com"
+GPUS = {"template": {"labels": {"gpu": "yes"}}}
+
+
+def resource(kind, name, spec, **fields):
+    metadata = {"name": name}
+    version = "podwright.dev/v1" if kind == "DeviceCards" else "resource.k8s.io/v1"
+    return decode(
+        {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec, **fields}
+    )
+
+
+def cards(name="cards", count=2, **spec):
+    given = {"driver": DRIVER, "nodeSelector": {"gpu": "yes"}, "count": count, **spec}
+    return resource("DeviceCards", name, given)
+
+
+CLASS = resource(
+    "DeviceClass", "gpu", {"selectors": [{"cel": {"expression": f'device.driver == "{DRIVER}"'}}]}
+)
+ONE = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}
+TEMPLATE = decode(
+    {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "one", "namespace": "default"},
+        "spec": {"spec": ONE},
+    }
+)
+
+
+def train(count):
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "one"}]
+    return [CLASS, TEMPLATE, deployment("web", count, cpu="100m", resourceClaims=claims)]
+
+
+def test_a_group_gets_the_nodes_whose_described_devices_pods_need():
+    run, seen = simulated([cards(), *train(5)], [group("cpu"), group("gpu", **GPUS)])
+    # The slices of a node are published after it: until then it counts as upcoming.
+    assert [name for _, _, name in seen.nodes] == ["gpu-0", "gpu-1", "gpu-2"]
+    assert not run.pending
+
+
+def test_devices_that_no_node_of_a_group_has_trigger_nothing():
+    _, seen = simulated([cards(), *train(1)], [group("cpu")])
+    assert not seen.nodes
+    assert set(reasons(seen, "NotTriggerScaleUp")) == {
+        "pod didn't trigger scale-up: 1 cannot allocate all claims"
+    }
+
+
+def test_nodes_are_removed_by_the_use_of_their_devices():
+    groups = [group("gpu", **GPUS)]
+    run, seen = simulated([cards(), *train(6)], groups, QUICK, [scaled(2)], until="30m")
+    assert len(run.node_of) == 2
+    assert len(set(run.node_of.values())) == 3 - len(removed(seen))
+    assert removed(seen)
+
+
+def allocated(*devices, admin=False):
+    results = [
+        {"request": "r", "driver": DRIVER, "pool": "n", "device": name}
+        | ({"adminAccess": True} if admin else {})
+        for name in devices
+    ]
+    return resource(
+        "ResourceClaim", "c", {}, status={"allocation": {"devices": {"results": results}}}
+    )
+
+
+def part(name, amount, of="s"):
+    uses = {"counterSet": of, "counters": {"memory": {"value": amount}, "cores": {"value": "1"}}}
+    return {"name": name, "consumesCounters": [uses]}
+
+
+def use_of(devices, *claims, sets=("s",)):
+    """Return the use of a node with one pool."""
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 2}
+    common = {"driver": DRIVER, "nodeName": "n", "pool": pool}
+    counters = {"memory": {"value": "40Gi"}, "cores": {"value": "8"}}
+    shared = [{"name": name, "counters": counters} for name in sets]
+    trial = TrialCluster(SchedulerOptions())
+    trial.add(
+        [
+            make_node("n"),
+            resource("ResourceSlice", "a", common | {"devices": devices}),
+            resource("ResourceSlice", "b", common | {"sharedCounters": shared}),
+            *claims,
+        ]
+    )
+    return trial.device_use("n")
+
+
+W = [{"name": "w0"}, {"name": "w1"}]
+P = [part("p0", "10Gi"), part("p1", "20Gi")]
+
+
+@pytest.mark.parametrize(
+    ("devices", "used", "share"),
+    [
+        pytest.param(W, [], 0, id="nothing is in use"),
+        pytest.param(W, ["w1"], 0.5, id="one of two devices"),
+        pytest.param(P, ["p0"], 0.25, id="the counter of which most is taken"),
+        pytest.param(P, ["p0", "p1"], 0.75, id="two partitions of a set"),
+        # Upstream: utilization.go, the example of calculatePoolUtil
+        pytest.param([*W, *P], ["w0", "w1"], 1, id="whole devices alone"),
+        pytest.param([*W, part("p", "40Gi")], ["p"], 1, id="partitions alone"),
+        pytest.param([*W, *P], ["w0", "p1"], 0.5, id="weighted by the number of devices"),
+    ],
+)
+def test_the_use_of_a_pool_is_upstreams(devices, used, share):
+    """Upstream: simulator/dynamicresources/utils/utilization.go, calculatePoolUtil"""
+    claims = [allocated(*used)] if used else []
+    assert use_of(devices, *claims) == (f"{DRIVER}/n", pytest.approx(share))
+
+
+def test_two_counter_sets_count_as_two_devices():
+    parts = [part("p0", "40Gi"), part("p1", "40Gi", "t")]
+    assert use_of(parts, allocated("p0"), sets=("s", "t")) == (f"{DRIVER}/n", 0.5)
+
+
+def test_admin_access_uses_nothing_and_nodes_without_slices_have_no_use():
+    assert use_of(W, allocated("w0", admin=True)) == (f"{DRIVER}/n", 0)
+    trial = TrialCluster(SchedulerOptions())
+    trial.add([make_node("n"), CLASS])
+    assert trial.device_use("n") is None
+
+
+def test_the_pool_that_keeps_a_node_is_named():
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "nodeName": "n", "pool": pool, "devices": W}
+    node = make_node("n", labels={"pool": "a"})
+    objects = [node, resource("ResourceSlice", "s", spec), allocated("w0")]
+    (found,) = removals(objects, group())
+    text = f"50.00% of its {DRIVER}/n is allocated; scaleDownUtilizationThreshold is 0.5"
+    assert (found.reason, found.message) == ("NotUnderutilized", text)
+
+
+def test_cards_that_are_changed_or_deleted_are_followed():
+    trial = TrialCluster(SchedulerOptions())
+    node = make_node("n", labels={"gpu": "yes"})
+    trial.change(None, cards())
+    assert trial.waits_for_devices(node)
+    trial.change(cards(), cards(nodeSelector={"gpu": "no"}))
+    assert not trial.waits_for_devices(node)
+    trial.change(None, cards())
+    trial.change(cards(), resource("DeviceCards", "cards", {"driver": 7}))
+    assert not trial.waits_for_devices(node)
+    trial.change(None, cards())
+    trial.change(cards(), None)
+    assert not trial.waits_for_devices(node)
