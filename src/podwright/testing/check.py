@@ -530,7 +530,7 @@ def _totals(runner: PluginRunner, pod: Pod) -> dict[str, int | str]:
     ranking = runner.ranking_of(pod)
     if ranking.outcome.rejection is not None:
         return dict.fromkeys(_names(cluster), ranking.outcome.rejection.message)
-    totals = ranking.sweep_filters(cluster).copy()
+    totals = ranking.sweep_filters(cluster)
     ranking.write_rows(cluster)
     live = cluster.live_slots().tolist()
     answers: dict[str, int | str] = {

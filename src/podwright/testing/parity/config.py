@@ -10,7 +10,7 @@ they name are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from errno import ENOENT
 from typing import Any
 
@@ -122,12 +122,10 @@ def _effective(text: str, gates: Gates, result: _Result) -> EffectiveConfigurati
     except PartialConfiguration as error:
         configuration, decoding = error.configuration, error.errors
     except InputError as error:
-        result.validation = [
-            _text(f"{e.path}: {e.message}".removeprefix(": ")) for e in error.errors
-        ]
+        result.validation = _texts(error.errors)
         raise
     found = validate(set_defaults(configuration, gates), gates)
-    result.validation = [_text(f"{error.path}: {error.message}") for error in found]
+    result.validation = _texts(found)
     registry = Registry()
     made = effective(
         configuration,
@@ -151,6 +149,11 @@ def _no_file(name: str) -> bytes:
 def _text(message: str) -> str:
     """Return a text without podwright's suggestion."""
     return message.partition(DID_YOU_MEAN)[0]
+
+
+def _texts(errors: Iterable[FieldError]) -> list[str]:
+    """Return errors as kube-scheduler writes them; one of the whole document has no path."""
+    return [_text(f"{error.path}: {error.message}".removeprefix(": ")) for error in errors]
 
 
 def _is_same_set(expected: str, texts: list[str]) -> bool:

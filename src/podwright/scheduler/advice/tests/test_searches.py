@@ -107,6 +107,15 @@ def test_a_hundred_and_fifty_changes_are_tried():
     assert len(trial.explained) == 5
 
 
+def test_thirty_nodes_are_tried_of_those_with_the_same_reasons():
+    nodes = [make_node(f"n{number:03}", labels={"disk": f"x{number}"}) for number in range(40)]
+    made, _ = search(never, pending(nodeSelector={"disk": "ssd"}), *nodes)
+    texts = {plan[0].text for plan in made.run().failed}
+    change = "change disk in nodeSelector from ssd to x"
+    found = sorted(int(text.removeprefix(change)) for text in texts if text.startswith(change))
+    assert found == list(range(30))
+
+
 @pytest.mark.parametrize(("accepts", "failed"), [(never, 2), (always, 0)])
 def test_no_change_of_a_group_is_tried_after_the_last_trial(accepts, failed):
     nodes = [make_node(f"n{i}", unschedulable=True) for i in range(5)]

@@ -98,3 +98,46 @@ def test_an_unknown_operation_ends_the_case(family: str) -> None:
     steps = "tree_steps" if family == "classic_node_tree" else "steps"
     case[steps][-1]["op"] = "unknown"
     assert "the check failed" in differences(case)
+
+
+@pytest.mark.parametrize(
+    ("file", "actual"),
+    [
+        pytest.param(
+            "", "must be a KubeSchedulerConfiguration, not an empty document", id="no path"
+        ),
+        pytest.param(
+            "kind: KubeSchedulerConfiguration",
+            'apiVersion: Required value: must be "kubescheduler.config.k8s.io/v1"',
+            id="a path",
+        ),
+        pytest.param(
+            "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+            "parallelism: 0\npercentageOfNodesToScore: 101",
+            "[parallelism: Invalid value: 0: should be an integer value greater than zero,"
+            " percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]]",
+            id="of validation",
+        ),
+    ],
+)
+def test_an_error_that_differs_is_shown_as_kube_scheduler_would_write_it(
+    file: str, actual: str
+) -> None:
+    case = {"id": "x", "family": "config", "file": file, "gates": "", "accepted": False}
+    (wrong,) = report_of(case | {"error": "another one"}).mismatches
+    assert (wrong.field, wrong.expected, wrong.actual) == ("error", "another one", actual)
+
+
+def test_the_calls_of_an_event_have_no_order() -> None:
+    case = next(each for each in recorded("classic_events") if each["expect"]["calls"][1:])
+    case["expect"]["calls"].reverse()
+    assert differences(case) == []
+
+
+def test_a_pod_without_requests_is_scored_with_none() -> None:
+    forms = ("score_fit", "score_balanced")
+    case = min(
+        (each for each in recorded("pod_requests") if 0 in each["expect"][forms[1]].values()),
+        key=lambda each: len(json.dumps(each)),
+    )
+    assert differences(case) == []
