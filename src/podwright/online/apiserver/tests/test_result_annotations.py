@@ -144,6 +144,31 @@ def test_a_pod_that_cannot_be_annotated_is_a_line_of_the_log_and_others_follow(
     ]
 
 
+def test_pods_that_are_gone_or_have_no_results_are_left_out_and_others_follow(monkeypatch, caplog):
+    class Some(Broken):
+        def __init__(self, turns):
+            self.turns = turns
+
+        async def annotations(self, key):
+            if key == "default/gone":
+                await send(self.turns, "DELETE", f"{PODS}/gone", {"gracePeriodSeconds": 0})
+            return {} if key == "default/none" else {FILTERS: "{}"}
+
+    monkeypatch.setattr(result_annotations, "FollowedResults", Some)
+
+    async def use(turns):
+        names = ("gone", "none", "web")
+        await asyncio.gather(*(send(turns, "POST", PODS, pod(name)) for name in names))
+        await reached(turns, "web", has_results)
+        return (await send(turns, "GET", f"{PODS}/none"))[1]
+
+    with caplog.at_level(logging.ERROR, logger=result_annotations.__name__):
+        none = annotated(use)
+    managers = {each["manager"] for each in none["metadata"]["managedFields"]}
+    assert "podwright-results" not in managers
+    assert caplog.records == []
+
+
 def test_results_that_are_too_long_are_left_out_also_where_an_attempt_before_had_them(
     monkeypatch, caplog
 ):

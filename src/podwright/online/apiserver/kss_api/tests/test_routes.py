@@ -507,6 +507,12 @@ def test_calls_that_cannot_be_forwarded(simulator, extender, path, body, expecte
     assert list(json.loads(found)) == ["message"]
 
 
+def test_a_scheduler_without_a_configuration_forwards_no_calls(simulator, caplog):
+    status, _, found = simulator().request("POST", "/api/v1/extender/filter/3", {})
+    assert (status, list(json.loads(found))) == (400, ["message"])
+    assert "there is no extenders[3]: the configuration has none" in caplog.text
+
+
 # --------------------------------------------------------------------- errors and browsers
 
 
