@@ -108,6 +108,84 @@ def test_an_attempt_more_or_less_is_a_difference_in_their_number(attempts: list[
     assert "the check failed" not in found
 
 
+BOUND = encode(make_pod("bound", node="n"))
+WAITING = encode(make_pod("waiting"))
+CLAIM = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {
+        "name": "c", "namespace": "default", "uid": "c",
+        "annotations": {"volume.kubernetes.io/selected-node": "n"},
+    },
+    "spec": {
+        "accessModes": ["ReadWriteOnce"], "storageClassName": "made",
+        "resources": {"requests": {"storage": "1Gi"}},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("steps", "changed"),
+    [
+        pytest.param([{"op": "tick"}], {}, id="tick"),
+        pytest.param(
+            [{"op": "create", "object": encode(make_pod("new"))}], {"default/new": ""}, id="create"
+        ),
+        pytest.param(
+            [{"op": "update", "object": encode(make_pod("waiting", priority=7))}],
+            {"priority": 7},
+            id="update",
+        ),
+        pytest.param(
+            [{"op": "delete", "name": "default/bound"}], {"default/bound": None}, id="delete a pod"
+        ),
+        pytest.param(
+            [{"op": "delete", "kind": "Node", "name": "n"}], {"nodes": []}, id="delete a node"
+        ),
+        pytest.param(
+            [{"op": "terminate", "name": "default/bound"}],
+            {"deletion": "2000-01-01T00:00:40Z"},
+            id="terminate",
+        ),
+        pytest.param(
+            [{"op": "reap"}, {"op": "terminate", "name": "default/bound"}, {"op": "reap"}],
+            {"default/bound": None},
+            id="reap",
+        ),
+        pytest.param([{"op": "volumes"}], {"volume": "pv-c"}, id="volumes"),
+        pytest.param([{"op": "volumes_reset"}], {"selected": 0}, id="volumes_reset"),
+    ],
+)
+def test_an_operation_changes_what_its_name_says(
+    steps: list[dict[str, Any]], changed: dict[str, object]
+) -> None:
+    objects = [encode(make_node("n")), BOUND, WAITING, CLAIM]
+    case = {"start": START, "objects": objects, "script": {"grace_seconds": 30}}
+    replay = TraceReplay(case)
+
+    def shown() -> dict[str, object]:
+        machine = replay.machine
+        names = ("default/bound", "default/waiting", "default/new")
+        pods = {name: machine.pod(name) for name in names}
+        bound, waiting = pods["default/bound"], pods["default/waiting"]
+        claim = machine.cluster.storage.claims["default/c"]
+        return {
+            **{name: pod and pod.spec.node_name for name, pod in pods.items()},
+            "nodes": [node.name for node in machine.cluster.nodes.objects if node],
+            "priority": waiting and waiting.priority,
+            "deletion": bound and bound.metadata.deletion_timestamp,
+            "volume": claim.spec.volume_name,
+            "selected": len(
+                {"volume.kubernetes.io/selected-node"} & claim.metadata.annotations.keys()
+            ),
+        }
+
+    before = shown()
+    for step in steps:
+        assert replay.do(step) is None
+    assert {name: each for name, each in shown().items() if each != before.get(name)} == changed
+
+
 def test_what_traces_cannot_have_ends_the_case() -> None:
     step: dict[str, Any] = CYCLE | {"expect": {}}
     extender = {"urlPrefix": "http://x/", "filterVerb": "filter"}

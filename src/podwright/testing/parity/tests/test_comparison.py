@@ -17,9 +17,6 @@ from podwright.testing.parity.comparison import (
     time_of,
 )
 from podwright.testing.parity.sequence import Deciding, cluster_of, compare_preemption, compare_step
-from podwright.testing.parity.trace import TraceReplay
-
-START = "2000-01-01T00:00:10Z"
 
 
 @pytest.mark.parametrize(("place", "prefix"), [("", ""), ("steps", "steps.")])
@@ -141,30 +138,3 @@ def test_a_step_is_compared_field_by_field(changes: dict[str, Any], fields: list
     }  # fmt: skip
     found = compare_step(expect | changes, decision, winners)
     assert [each.field for each in found if not each.agrees] == fields  # type: ignore[union-attr]
-
-
-# ------------------------------------------------------------------------ volumes
-
-
-def test_a_reset_takes_the_node_from_claims_without_a_volume() -> None:
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": "c", "namespace": "default", "uid": "c",
-            "annotations": {"volume.kubernetes.io/selected-node": "n"},
-        },
-        "spec": {
-            "accessModes": ["ReadWriteOnce"], "storageClassName": "made",
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
-    }  # fmt: skip
-    replay = TraceReplay({"start": START, "objects": [claim]})
-
-    def annotations() -> dict[str, str]:
-        found = replay.machine.cluster.storage.claims["default/c"]
-        return dict(found.metadata.annotations)
-
-    for op, selected in (("tick", 1), ("volumes_reset", 0)):
-        assert replay.do({"op": op}) is None
-        assert len(annotations()) == selected
