@@ -144,6 +144,13 @@ def test_the_events_of_an_object(api_version: str, kind: str, resource: str | No
 
 CLAIM = {"name": "c", "resourceClaimName": "claim"}
 EXTENDED = {"resourceClaimName": "claim", "requestMappings": []}
+ONE_CPU = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+
+
+def occupying(cpu: str) -> dict[str, Any]:
+    """Return the status of a container that occupies so much, whatever its spec says."""
+    resources = {"requests": {"cpu": cpu}}
+    return {"containerStatuses": [{"name": "c", "resources": resources}]}
 
 
 @pytest.mark.parametrize(
@@ -197,6 +204,18 @@ EXTENDED = {"resourceClaimName": "claim", "requestMappings": []}
             {"spec": {"tolerations": [{"operator": "Exists"}]}},
             ["UpdatePodLabel", "UpdatePodToleration"],
             id="a label, too",
+        ),
+        pytest.param(
+            {"spec": ONE_CPU, "status": occupying("2")},
+            {"spec": ONE_CPU, "status": occupying("1")},
+            ["UpdatePodScaleDown"],
+            id="a resize to less ends",
+        ),
+        pytest.param(
+            {"spec": ONE_CPU, "status": occupying("2")},
+            {"spec": ONE_CPU, "status": occupying("3")},
+            ["Update"],
+            id="it occupies more",
         ),
     ],
 )

@@ -5,6 +5,7 @@ from msgspec import to_builtins
 
 from podwright.apimachinery.objects import PodResourceClaim, Toleration, with_fields
 from podwright.scheduler.framework.events import (
+    ASSIGNED_POD,
     NODE,
     POD,
     ActionType,
@@ -394,3 +395,21 @@ def test_an_update_that_is_several_events_requeues_a_pod_once() -> None:
         ("active", "UnschedulablePodUpdatePodLabel")
     ]
     queue.validate()
+
+
+def test_an_event_is_registered_if_a_plugin_of_any_profile_registers_it() -> None:
+    tables = {
+        "first": HintTable({"A": (EventHint(NODE, ActionType.ADD),)}),
+        "second": HintTable({"B": (EventHint(NODE, ActionType.DELETE),), "C": ()}),
+    }
+    queue = make_queue(hints=tables)
+    events = [
+        ClusterEvent(NODE, action)
+        for action in (ActionType.ADD, ActionType.DELETE, ActionType.UPDATE_NODE_LABEL)
+    ]
+    assert [queue.registers(event) for event in events] == [True, True, False]
+
+
+def test_the_resources_of_a_table_are_those_of_all_its_registrations() -> None:
+    node, pod = EventHint(NODE, ActionType.ADD), EventHint(ASSIGNED_POD, ActionType.DELETE)
+    assert HintTable({"A": (node, pod), "B": (), "C": (node,)}).resources == {NODE, ASSIGNED_POD}
