@@ -229,8 +229,7 @@ def _is_yaml(data: bytes) -> bool:
 
 def _has_objects(data: bytes) -> bool:
     """Whether a file may have a Kubernetes object; reading it reports all other errors."""
-    # A compressed file is not unpacked twice.
-    if _OBJECT.search(data[:65_536]) or data[:2] == b"\x1f\x8b":
+    if _OBJECT.search(data[:65_536]):
         return True
     try:
         text = data.decode("utf-8-sig")
@@ -243,7 +242,7 @@ def _has_objects(data: bytes) -> bool:
                 if document.value is not None
             ]
     except (UnicodeDecodeError, YamlError, RecursionError, msgspec.DecodeError):
-        return True
+        return True  # also a compressed file, which is not unpacked twice
     return not values or any(map(_is_object, values))
 
 

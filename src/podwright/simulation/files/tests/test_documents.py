@@ -12,6 +12,7 @@ from podwright.simulation.files import read_manifest
 from podwright.simulation.files.documents import (
     Found,
     Lines,
+    ListLines,
     Place,
     _is_of_server,
     _length,
@@ -252,6 +253,12 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         ),
         pytest.param(b"{kind: Pod", ["f: line 2: not YAML: "], id="half of a flow mapping"),
         pytest.param(
+            b'{"a":' * 9_000 + b"1" + b"}" * 9_000, ["f: nested too deeply"], id="very deep JSON"
+        ),
+        pytest.param(
+            b"a: " + b"[" * 9_000, ["f: line 1: nested too deeply"], id="a very deep flow sequence"
+        ),
+        pytest.param(
             as_json(POD | {"metadata": {"name": "p", "generation": 1}}).replace(
                 b": 1}", b": 1" + b"0" * 5000 + b"}"
             ),
@@ -371,6 +378,7 @@ def test_the_short_openb_tables_have_pods_too():
     assert pod.metadata.annotations == {}
 
 
+LONG_TEXT = "\n".join(f"k{number}: 1" for number in range(5_002))
 TEXT = "kind: List\nitems:\n- kind: Pod\n  spec:\n    priority: 1\n"
 
 
@@ -403,10 +411,30 @@ def test_a_place_has_the_line_of_the_document_or_of_a_field(place, name, of_fiel
         pytest.param(TEXT, "none", 1, 1, id="an absent field: that of the document"),
         pytest.param("a: 1\n---\nb: 1\nc: 1", "c", 3, 4, id="a later document"),
         pytest.param("a: 1\n---\n}", "b", 3, 0, id="lines that cannot be read"),
+        pytest.param(LONG_TEXT, "k4999", 1, 5000, id="the last line that is read"),
+        pytest.param(LONG_TEXT, "k5000", 1, 1, id="a line after it: that of the document"),
+        pytest.param("---\n" + LONG_TEXT, "k4999", 2, 5001, id="the last one of a later document"),
+        pytest.param("---\n" + LONG_TEXT, "k5000", 2, 2, id="and one after that"),
     ],
 )
 def test_the_line_of_a_field_is_that_in_the_file(text, path, first, line):
     assert Lines(lambda: text).line_of(path, first) == line
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        pytest.param("items[1].metadata.name", 4, id="a field of an item"),
+        pytest.param("items[0].kind", 2, id="of the first item"),
+        pytest.param("metadata", 0, id="a field beside the items"),
+    ],
+)
+def test_the_line_of_a_field_of_a_json_list_is_that_of_its_item(path, line):
+    items = ['{"kind": "Node"}', '{"kind": "Node",\n  "metadata": {"name": "n"}}']
+    data = ('{"items": [\n' + ",\n".join(items) + "]}").encode()
+    starts = [data.index(item.encode()) for item in items]
+    spans = [(start, start + len(item)) for start, item in zip(starts, items, strict=True)]
+    assert ListLines(data, spans).line_of(path, 1) == line
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from podwright.simulation.files.record import (
     RecordReader,
     added_line,
     change_line,
+    change_lines,
     file_lines,
     is_recorded,
     load_record,
@@ -206,6 +207,27 @@ def test_an_object_whose_time_alone_is_wrong_exists_for_the_lines_that_follow(li
     assert [error.path for error in reader.errors] == ["time"]
 
 
+def test_an_object_stays_as_it_was_if_a_change_of_it_cannot_be_read():
+    term = {"matchExpressions": [{"key": "zone", "operator": "Is"}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    broken = POD | {"spec": {"containers": [{"name": "c"}], "affinity": {"nodeAffinity": required}}}
+    changes = [("Add", POD), ("Update", broken), ("Update", with_node(POD, "n1"))]
+    reader = RecordReader("r")
+    first, none, last = [
+        reader.take(number, line(*change).encode()) for number, change in enumerate(changes, 1)
+    ]
+    assert first is not None
+    assert none is None
+    assert last is not None
+    assert last.old is first.object
+    assert ["line 2: resource.spec.affinity" in str(error) for error in reader.errors] == [True]
+    # One that was never read does not exist, which is no further error.
+    reader = RecordReader("r")
+    assert reader.take(1, line("Add", broken).encode()) is None
+    assert reader.take(2, line("Update", POD).encode()) is None
+    assert len(reader.errors) == 1
+
+
 @pytest.mark.parametrize(
     "written",
     [
@@ -257,6 +279,14 @@ def test_reading_line_by_line_equals_reading_the_whole_file(tmp_path, is_packed)
         if is_whole and text.strip():
             assert reader.take(number, text) is not None
     assert reader.errors == []
+
+
+@pytest.mark.parametrize("before", [b"", b"\n", b"\n \n"])
+def test_changes_are_read_line_by_line_whatever_is_in_later_lines(tmp_path, before):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(before + record(line("Add", NODE)) + b"\xff\xff\n")
+    found = [text for _, text, _ in change_lines(path) if text.strip()]
+    assert found == [line("Add", NODE).encode(), b"\xff\xff"]
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,10 @@ POD: dict[str, Any] = {
 }
 
 
+CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}}
+LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "n1"}}
+
+
 def place(line: int) -> str:
     return f"e.jsonl: line {line}"
 
@@ -323,6 +327,20 @@ def test_decreasing_times_are_refused_across_kinds_of_lines():
             None,
             id="an owner is not copied",
         ),
+        pytest.param(
+            [recorded("Add", NODE)], recorded("Update", NODE), Put, id="a node is replaced"
+        ),
+        pytest.param([], recorded("Add", CLAIM), Put, id="a claim is there"),
+        pytest.param(
+            [recorded("Add", CLAIM)],
+            recorded("Update", CLAIM),
+            Update,
+            id="a claim changes, and keeps the volume that it has here",
+        ),
+        pytest.param(
+            [recorded("Add", CLAIM)], recorded("Delete", CLAIM), Delete, id="a claim goes"
+        ),
+        pytest.param([], recorded("Add", LEASE), None, id="a lease is no part of the run"),
     ],
 )
 def test_the_operation_of_a_recorded_change(before, change, becomes):

@@ -9,6 +9,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import decode
+from podwright.simulation.world import FailedCreations
 from podwright.testing import make_node, make_pod
 
 QUOTA = ("", "ResourceQuota")
@@ -194,3 +195,14 @@ def test_without_controllers_nothing_counts_what_ends() -> None:
     with pytest.raises(pw.PodwrightError, match="used: pods=1, limited: pods=1"):
         world.add(a_pod("q"))
     assert used(world) == {"pods": "1"}
+
+
+def test_the_last_rejection_of_an_owner_has_its_message() -> None:
+    failed = FailedCreations()
+    failed.creation_rejected(a_pod("p"), "first", 1)
+    failed.creation_rejected(a_pod("p"), "second", 2)
+    found = [
+        failed.message_of(kind, key)
+        for kind, key in (("Pod", "default/p"), ("Pod", "default/q"), ("Job", "default/p"))
+    ]
+    assert found == ["second", "", ""]

@@ -515,6 +515,13 @@ def test_a_model_of_a_trace_makes_a_trace_like_it() -> None:
         fit([pod_line(0)])
 
 
+def test_a_model_is_of_the_pods_of_a_trace_whatever_else_is_in_it() -> None:
+    pods = [pod_line(0, "a"), pod_line(10, "b"), pod_line(30, "c")]
+    node = TraceLine(5 * 10**9, {"apply": {"kind": "Node", "metadata": {"name": "n"}}})
+    drain = TraceLine(20 * 10**9, {"drain": "n"})
+    assert fit([pods[0], node, pods[1], drain, pods[2]]) == fit(pods)
+
+
 @pytest.mark.parametrize(
     ("part", "paths"),
     [
