@@ -92,10 +92,12 @@ def warn(_parts: ServedParts, write: SentWrite) -> None:
     """Add the warnings about a valid object, which a rejection by admission has too."""
     facts, new = write.attributes, write.new
     resource, old = facts.resource, facts.old
+    # A change of the scale is one of the object.
+    part = "" if facts.subresource == "scale" else facts.subresource
     with interlude():
         if isinstance(resource.kind, Kind):
-            write.warnings += resource.kind.write_warnings(new, old, subresource=facts.subresource)
-        write.warnings += write_warnings(resource, new, old, subresource=facts.subresource)
+            write.warnings += resource.kind.write_warnings(new, old, subresource=part)
+        write.warnings += write_warnings(resource, new, old, subresource=part)
 
 
 def admit_valid(parts: WithAdmission, write: ObjectWrite) -> None:

@@ -161,6 +161,19 @@ def test_a_scale_is_replaced(
         assert after["metadata"]["generation"] == 1
 
 
+def test_a_change_of_a_scale_warns_about_the_workload(server: Server) -> None:
+    """Upstream stores the workload: pkg/registry/apps/deployment/storage/storage.go, ScaleREST."""
+    secrets = [{"name": "a"}, {"name": "a"}]
+    server.reply("POST", DEPLOYMENTS, deployment())
+    template = {"spec": {"imagePullSecrets": secrets}}
+    server.patch(f"{DEPLOYMENTS}/d", {"spec": {"template": template}})
+    text = 'spec.template.spec.imagePullSecrets[1].name: duplicate name \\"a\\"'
+    for replicas, warning in ((3, f'299 - "{text}"'), (3, None)):
+        body = {"metadata": {"name": "d"}, "spec": {"replicas": replicas}}
+        found = server.send("PUT", f"{DEPLOYMENTS}/d/scale", body)
+        assert (found.status, found.header("warning")) == (200, warning)  # type: ignore[union-attr]
+
+
 def test_a_scale_of_a_replication_controller(server: Server) -> None:
     sent = deployment()
     sent["spec"]["selector"] = {"a": "1"}
