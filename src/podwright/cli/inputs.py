@@ -12,6 +12,7 @@ import msgspec
 
 from podwright.apimachinery.objects import (
     CoschedulingPodGroup,
+    DeviceClass,
     FieldError,
     InputError,
     Node,
@@ -404,9 +405,11 @@ def extender_caller(
     return ExtenderClient(configuration, source=source).call
 
 
-def warn_of_missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
+def warn_of_missing_resources(
+    pods: Iterable[Pod], nodes: Iterable[Node], classes: Iterable[DeviceClass]
+) -> None:
     """Warn of each resource that unscheduled pods request and no node has."""
-    for missing in missing_resources(pods, nodes):
+    for missing in missing_resources(pods, nodes, classes):
         print_message(f"warning: {missing}")
 
 

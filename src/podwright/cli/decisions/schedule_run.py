@@ -12,6 +12,7 @@ from rich.text import Text
 
 from podwright.apimachinery.objects import (
     Condition,
+    DeviceClass,
     Node,
     Pod,
     PodwrightError,
@@ -99,7 +100,7 @@ def run_schedule(options: ScheduleOptions) -> bool:
                 " (--only-namespace leaves them out)."
             )
         unfit = [decision.pod for decision in decisions if outcome_of(decision) in _UNFIT]
-        warn_of_missing_resources(unfit, loaded.of(Node))
+        warn_of_missing_resources(unfit, loaded.of(Node), loaded.of(DeviceClass))
         if options.explain:
             _suggest(decisions, options.files, options.setup)
     is_within_quotas = not any(

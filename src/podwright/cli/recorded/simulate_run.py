@@ -185,7 +185,8 @@ def _run(options: SimulateOptions, folder: Path | None, *, is_resumed: bool, out
     _print(summary, simulation.world.pods, output, timings)
     if output in ("table", "wide"):
         world = simulation.world
-        warn_of_missing_resources(_pods_left(world), world.nodes)
+        classes = world.machine.cluster.devices.classes.values()
+        warn_of_missing_resources(_pods_left(world), world.nodes, classes)
     if signal_number is not None:
         when = "at the end of" if is_over else f"{format_duration(summary.simulated_ns)} into"
         hint = f"; resume with: podwright simulate --resume {folder}" if folder else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from podwright.apimachinery.objects import (
+    DeviceClass,
     Node,
     Pod,
     nearest,
@@ -14,6 +15,7 @@ from podwright.apimachinery.objects import (
     quantity_value,
     with_allocatable,
 )
+from podwright.scheduler.columns import DEVICE_CLASS_PREFIX
 
 
 class MissingResource(msgspec.Struct, frozen=True):
@@ -38,13 +40,17 @@ class MissingResource(msgspec.Struct, frozen=True):
         return f"{subject} {self.name}, which no node has{hint}"
 
 
-def missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> list[MissingResource]:
+def missing_resources(
+    pods: Iterable[Pod], nodes: Iterable[Node], classes: Iterable[DeviceClass] = ()
+) -> list[MissingResource]:
     """Return the requested resources that no node has, by name; none if there are no nodes.
 
     Parameters
     ----------
     pods : iterable of Pod
         Pods without a node; the requests of placed pods are not checked.
+    classes : iterable of DeviceClass
+        Devices of these are allocated for extended resources.
     """
     there: set[str] = set()
     has_nodes = False
@@ -57,6 +63,8 @@ def missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> list[Missin
         )
     if not has_nodes:
         return []
+    for each in classes:
+        there |= {each.spec.extended_resource_name or "", DEVICE_CLASS_PREFIX + each.name}
     counts: dict[str, int] = {}
     for pod in pods:
         for name in pending_requests(pod):

@@ -185,13 +185,14 @@ class TrialCluster:
         for node in self._removed[removed:]:
             cluster.put(node)
         state.restore()
-        for node in self._added[added:]:
-            cluster.delete(node)
+        for obj in self._added[added:]:
+            cluster.delete(obj)
         del self._added[added:], self._removed[removed:]
 
     def add_node(self, node: Node, pods: Iterable[Pod]) -> str:
         """Add a node with its pods and described devices in a fork, and return its name."""
-        for each in (node, *self._slices_of(node)):
+        added: list[Node | ResourceSlice] = [node, *self._slices_of(node)]
+        for each in added:
             self.scheduler.cluster.put(each)
             self._added.append(each)
         for pod in pods:
@@ -312,7 +313,7 @@ class TrialCluster:
         devices = self.scheduler.cluster.devices
         if devices.is_empty:
             return None
-        used = devices.allocated.all_used()
+        used = frozenset(devices.allocated.all_used())
         uses = [
             (_pool_use(pool, used), f"{pool.id.driver}/{pool.id.pool}")
             for pool in devices.pools_of(name, self.node(name).metadata.labels)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.apimachinery.objects import Node, Pod, decode_node, decode_pod
+from podwright.apimachinery.objects import (
+    DeviceClass,
+    DeviceClassSpec,
+    Node,
+    ObjectMeta,
+    Pod,
+    decode_node,
+    decode_pod,
+)
 from podwright.scheduler.assembly.missing_resources import MissingResource, missing_resources
 
 
@@ -62,6 +70,16 @@ GPUS = node(cpu="500m", nvidia_gpu="1")
 )
 def test_what_is_asked_for_and_nowhere(nodes, pods, found):
     assert missing_resources(pods, nodes) == found
+
+
+def test_devices_of_a_class_are_allocated_for_its_resources():
+    backed = DeviceClass(
+        metadata=ObjectMeta(name="gpu"), spec=DeviceClassSpec(extended_resource_name="a/gpu")
+    )
+    names = ("a/gpu", "deviceclass.resource.kubernetes.io/gpu", "a/gpus")
+    given = [pod("a", **dict.fromkeys(names, "1"))]
+    found = missing_resources(given, [PLAIN], [backed])
+    assert found == [MissingResource("a/gpus", 1, "a/gpu")]
 
 
 def test_it_is_told_in_a_line():
