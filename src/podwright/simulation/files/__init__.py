@@ -91,6 +91,9 @@ if TYPE_CHECKING:
         without_server_fields as without_server_fields,
         write_trace as write_trace,
     )
-    from podwright.simulation.files.unrendered import disabled_fields as disabled_fields
+    from podwright.simulation.files.unrendered import (
+        GATED_KINDS as GATED_KINDS,
+        disabled_fields as disabled_fields,
+    )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -265,7 +265,7 @@ def _is_object(value: Any) -> bool:
 _GROUP: Final = "resource.k8s.io"
 
 
-_KINDS: Final = {
+GATED_KINDS: Final = {
     (_GROUP, "DeviceTaintRule"): ("DRADeviceTaintRules",),
     ("scheduling.k8s.io", "PodGroup"): ("GenericWorkload",),
     ("scheduling.k8s.io", "Workload"): ("GenericWorkload",),
@@ -283,7 +283,7 @@ def disabled_fields(sourced: Iterable[Sourced], gates: Gates) -> Iterator[str]:
     for entry in sourced:
         obj = entry.object
         group = obj.api_version.partition("/")[0]
-        for gate in _off(_KINDS.get((group, obj.kind), ()), gates):
+        for gate in _off(GATED_KINDS.get((group, obj.kind), ()), gates):
             found.setdefault((obj.kind, "", gate), []).append(entry)
         looked_for = fields.get(obj.kind)
         if group != _GROUP or not looked_for:

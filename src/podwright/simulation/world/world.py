@@ -36,6 +36,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Unpack, get_args
 
+import msgspec
+
 from podwright._html import facts, section
 from podwright._progress import metered
 from podwright.apimachinery.objects import (
@@ -76,7 +78,12 @@ from podwright.simulation import world as room
 from podwright.simulation.files import FieldValidation
 from podwright.simulation.recording import DecisionLog, record
 from podwright.simulation.world.clock import START_NS, Turn
-from podwright.simulation.world.inputs.input_review import InputReview, WorldReview, check_added
+from podwright.simulation.world.inputs.input_review import (
+    InputReview,
+    WorldReview,
+    check_added,
+    gated_kinds,
+)
 from podwright.simulation.world.inputs.operations import Apply, Delete, Operation, Put
 from podwright.simulation.world.observers import Observer, checked_observers
 from podwright.simulation.world.runs.report import Report, ReportObservers
@@ -432,7 +439,9 @@ class World(WorldSteps):
         """Return the report so far, without pods never tried; see `begin_extender_call`."""
         self._review.begin(self.store)
         timing = self.components.options.timing
-        return self.report_observers.report(self._review.review(), self.now_ns, timing)
+        report = self.report_observers.report(self._review.review(), self.now_ns, timing)
+        ignored = (*report.ignored_kinds, *gated_kinds(self.store, self.machine.gates))
+        return msgspec.structs.replace(report, ignored_kinds=ignored)
 
     def run_until(self, until: Time | None = None, *, progress: bool | None = None) -> None:
         """Process events as `run` does, without results.

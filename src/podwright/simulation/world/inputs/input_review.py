@@ -33,8 +33,8 @@ from podwright.cluster.api import USAGE_KINDS, check_objects, unknown_fields
 from podwright.cluster.controllers import autoscalers_with_usage
 from podwright.cluster.kubelets import RUN_DELAY, STAGE, Stage, fast_stages
 from podwright.cluster.store import GroupKind, ObjectStore, kind_of
-from podwright.scheduler.config import format_duration
-from podwright.simulation.files import FieldValidation, require_validation
+from podwright.scheduler.config import Gates, format_duration
+from podwright.simulation.files import GATED_KINDS, FieldValidation, require_validation
 
 _AUTOSCALER: Final = ("autoscaling", "HorizontalPodAutoscaler")
 
@@ -157,6 +157,26 @@ def ignored_kinds(
         IgnoredKind(kind=kind, api_version=version, count=count, effect=effect)
         for (kind, version, effect), count in sorted(counts.items())
     )
+
+
+def gated_kinds(store: ObjectStore, gates: Gates) -> tuple[IgnoredKind, ...]:
+    """Return the kinds of a store that only a feature gate that is off gives an effect."""
+    found = []
+    for kind, names in GATED_KINDS.items():
+        objects = store.list(kind).objects
+        off = [name for name in names if name not in gates]
+        if objects and off:
+            effect = f"needs the feature gate {', '.join(off)}, which is off"
+            first = objects[0]
+            found.append(
+                IgnoredKind(
+                    kind=first.kind,
+                    api_version=first.api_version,
+                    count=len(objects),
+                    effect=effect,
+                )
+            )
+    return tuple(found)
 
 
 def _is_custom(obj: KubernetesObject) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import podwright as pw
 from podwright.apimachinery.objects import ArgumentError, InputError, encode
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import fast_stages
@@ -467,3 +468,25 @@ def test_a_world_is_late_after_sixteen_slices_at_one_time():
     assert kinds == [Backlogged.CYCLES, Backlogged.SYNCS, Backlogged.TIME, Backlogged.CYCLES]
     assert all(type(kind) is Backlogged for kind in kinds)
     assert backlog.steps == 4
+
+
+@pytest.mark.parametrize(
+    ("gates", "effects"),
+    [
+        ("", ["needs the feature gate DRADeviceTaintRules, which is off"]),
+        ("DRADeviceTaintRules=true", []),
+    ],
+)
+def test_kinds_of_gates_that_are_off_are_reported_also_if_they_come_later(gates, effects):
+    rule = decode(
+        {
+            "apiVersion": "resource.k8s.io/v1beta2",
+            "kind": "DeviceTaintRule",
+            "metadata": {"name": "r"},
+            "spec": {"taint": {"key": "k", "effect": "NoExecute"}},
+        }
+    )
+    world = pw.World(gates=pw.parse_gates(gates))
+    world.add(rule, at="1m")
+    world.run_until("2m")
+    assert [each.effect for each in world.report().ignored_kinds] == effects
