@@ -34,7 +34,7 @@ from podwright.simulation.autoscaling.scale_up import (
     expansion_options,
     pod_groups,
 )
-from podwright.simulation.autoscaling.trial_cluster import TrialCluster
+from podwright.simulation.autoscaling.trial_cluster import TrialCluster, is_expendable
 
 
 class GroupHelp(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -150,6 +150,7 @@ def explain_autoscaling(
     nodes = [obj for obj in given if isinstance(obj, Node)]
     daemon_sets = tuple(obj for obj in given if obj.kind == "DaemonSet")
     label = autoscaling.options.pool_label
+    cutoff = autoscaling.options.expendable_pods_priority_cutoff
     sizes = {
         group.name: sum(pool_of(node, label) == group.name for node in nodes)
         for group in autoscaling.groups
@@ -165,7 +166,7 @@ def explain_autoscaling(
     ]
     choice = Choice(options=autoscaling.options, node_count=len(nodes))
     found = []
-    node_names = [each.name for each in nodes]
+    node_names = frozenset(each.name for each in nodes)
     # Of pods that do not fit, since the last pod that did: nothing has changed for those alike.
     unfit: dict[Hashable, tuple[tuple[GroupHelp, ...], tuple[str, ...]] | None] = {}
     with trial.forked():
@@ -173,17 +174,27 @@ def explain_autoscaling(
         for key, pod in pending.items():
             (alike,) = pod_groups([pod])
             form = alike.form
-            node = "" if form in unfit else trial.schedule(pod, node_names)
+            node = pod.status.nominated_node_name
+            if node in node_names:
+                # The pods that it preempts are about to leave, as in the autoscaler's loop.
+                trial.put_pod(pod, node)
+            else:
+                node = "" if form in unfit else trial.schedule(pod, node_names)
             if node:
                 unfit.clear()
             else:
                 unfit.setdefault(form, None)
-            is_ignored = not node and is_of_daemon_set(pod)
-            if key not in names if names else is_ignored:
+            is_of_set = not node and is_of_daemon_set(pod)
+            if key not in names if names else is_of_set:
                 continue
             groups, chosen = ((), ()) if node else unfit[form] or ((), ())
-            if is_ignored:
-                of_all = dict.fromkeys(sizes, _OF_DAEMON_SET)
+            ignored = _OF_DAEMON_SET if is_of_set else ()
+            if not node and is_expendable(pod, cutoff):
+                ignored = (
+                    f"its priority is below expendablePodsPriorityCutoff, which is {cutoff}",
+                )
+            if ignored:
+                of_all = dict.fromkeys(sizes, ignored)
                 groups, chosen = tuple(_help(each, sizes, of_all) for each in offers), ()
             elif not node and not groups:
                 helping = expansion_options(trial, offers, [alike])

@@ -35,7 +35,7 @@ from podwright.simulation.autoscaling.drainability import Unremovable
 from podwright.simulation.autoscaling.explaining import question_inputs
 from podwright.simulation.autoscaling.node_groups import Autoscaling, pool_of
 from podwright.simulation.autoscaling.scale_down import ScaleDown
-from podwright.simulation.autoscaling.trial_cluster import TrialCluster
+from podwright.simulation.autoscaling.trial_cluster import TrialCluster, is_expendable
 
 _READY: Final = (Condition(type="Ready", status="True"),)
 
@@ -122,8 +122,13 @@ def explain_scale_down(
     above = [node for node in nodes if spare.get(group_of.get(node.name, ""), 0) > 0]
     now_ns = now_ns or max(_times_ns(given), default=0)
     with trial.forked():
+        cutoff = autoscaling.options.expendable_pods_priority_cutoff
+        trial.withdraw_expendable(cutoff)
         for pod in trial.scheduler.in_queue_order():
-            trial.schedule(pod, names)
+            if pod.status.nominated_node_name in names:
+                trial.put_pod(pod, pod.status.nominated_node_name)
+            elif not is_expendable(pod, cutoff):
+                trial.schedule(pod, names)
         scale_down = ScaleDown(_lister(given, now_ns), autoscaling.options, trial)
         scale_down.update(above, names, now_ns, looks_for_most=True)
     candidates = scale_down.candidates

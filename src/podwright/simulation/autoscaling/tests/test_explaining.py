@@ -50,6 +50,27 @@ def test_only_requested_pods_are_explained_after_those_before_them_were_placed()
     assert all(each.is_helped for each in found)
 
 
+def test_a_nominated_pod_waits_for_its_node():
+    """Upstream: core/podlistprocessor/filter_out_expendable.go"""
+    full = [make_node("n", cpu="4"), make_pod("low", cpu="4", node="n", priority=-1)]
+    pod = with_fields(make_pod("high", cpu="4"), "status", nominated_node_name="n")
+    (found,) = explained([*full, pod], [group()])
+    assert (found.node, found.chosen) == ("n", ())
+    gone = with_fields(pod, "status", nominated_node_name="gone")
+    (found,) = explained([*full, gone], [group()])
+    assert (found.node, found.chosen) == ("", ("a",))
+
+
+def test_no_node_is_added_for_a_pod_that_is_expendable():
+    """Upstream: core/podlistprocessor/filter_out_expendable.go"""
+    pods = [make_pod("low", cpu="3", priority=-11), make_pod("even", cpu="3", priority=-10)]
+    even, low = explained(pods, [group()])
+    assert (even.pod, even.chosen) == ("default/even", ("a",))
+    assert (low.chosen, low.is_helped) == ((), False)
+    text = "its priority is below expendablePodsPriorityCutoff, which is -10"
+    assert low.groups[0].reasons == (text,)
+
+
 def test_pods_that_are_not_pending_are_errors_with_the_nearest_names():
     pods = [make_pod("web", cpu="1"), make_pod("placed", cpu="1", node="n")]
     with pytest.raises(InputError) as caught:

@@ -114,6 +114,12 @@ def test_pods_that_fit_take_the_room_first():
     assert sorted(each.reason for each in removals(objects, group())) == ["", "NotUnderutilized"]
 
 
+def test_expendable_pods_neither_keep_a_node_nor_take_room():
+    low = with_fields(make_pod("low", cpu="3", node="n0"), "spec", priority=-11)
+    found = removals([node("n0"), node("n1", **DISABLED), low], group())[0]
+    assert (found.reason, found.moves) == ("", ())
+
+
 def test_no_more_nodes_are_looked_for_than_upstream_does():
     found = removals(
         [node(f"n{i}") for i in range(5)],
