@@ -78,7 +78,7 @@ def run_record(options: RecordOptions) -> None:
                     report(resource, error)
 
                 source = Source(connection, scope, on_failure=failed)
-                work = _record(source, record, options.out, begun)
+                work = _record(source, record, options, begun)
                 await until_interrupted(work, seconds, since=begun)
                 record.append(source.rest(), time.time_ns())
             if not source.is_synced:
@@ -91,16 +91,18 @@ def run_record(options: RecordOptions) -> None:
     print_message(f"recorded {record.lines} changes in {files}")
 
 
-async def _record(source: Source, record: ClusterRecord, path: Path, begun: asyncio.Event) -> None:
+async def _record(
+    source: Source, record: ClusterRecord, options: RecordOptions, begun: asyncio.Event
+) -> None:
     async for changes in source.changes():
         now_ns = time.time_ns()
         if changes:
             record.append(changes, now_ns)
         elif source.is_synced:
-            record.synced(now_ns)
+            record.synced(source.followed, options.selection.namespaces, now_ns)
             begun.set()
             print_warnings(source.warnings)
-            print_message(f"recording to {path}; {record.lines} changes so far")
+            print_message(f"recording to {options.out}; {record.lines} changes so far")
     raise AssertionError("a source has no end")
 
 

@@ -9,7 +9,7 @@ simulator/replayer/replayer.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
@@ -144,6 +144,8 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 
 _LINES: Final = msgspec.json.Decoder(_Line)
 _Key = tuple[str, str, str]
+_IDENTITY: Final[_Key] = ("v1", "Namespace", "kube-system")
+"""Its uid is that of a cluster."""
 
 
 class ClusterRecord:
@@ -215,18 +217,37 @@ class ClusterRecord:
         Raises
         ------
         UnwritableClusterRecord
-            For example because the disk is full.
+            For example because the disk is full, or a resumed record is of another cluster.
         """
         lines = [line for each in changes for line in self._lines_of(each, now_ns)]
         self._write(lines)
         if self._largest_bytes and self._bytes >= self._largest_bytes:
             self._rotate(now_ns)
 
-    def synced(self, now_ns: int) -> None:
-        """Write the deletions that a resumed record has missed; all kinds were listed."""
+    def synced(
+        self, kinds: Collection[SourceKind], namespaces: Collection[str], now_ns: int
+    ) -> None:
+        """Write the deletions that a resumed record has missed.
+
+        Parameters
+        ----------
+        kinds : collection of SourceKind
+            Those that were listed: nothing is known of others.
+        namespaces : collection of str
+            Those whose objects were listed; none for all.
+        now_ns : int
+            As for `append`.
+        """
         if self._listed is None:
             return
-        gone = [key for key in self._present if key not in self._listed]
+        read = {(kind.api_version, kind.kind): kind for kind in kinds}
+        gone = []
+        for key, (meta, _) in self._present.items():
+            kind = read.get(key[:2])
+            if kind is None or key in self._listed:
+                continue
+            if not namespaces or not kind.is_namespaced or meta.namespace in namespaces:
+                gone.append(key)
         self._listed = None
         self._write([self._deleted(key, now_ns) for key in gone])
 
@@ -248,6 +269,12 @@ class ClusterRecord:
         known = self._present.get(key)
         if known is not None:
             if known[0].uid != change.meta.uid:
+                if self._listed is not None and key == _IDENTITY:
+                    raise UnwritableClusterRecord(
+                        f"{self._path}: is a record of another cluster, whose namespace "
+                        "kube-system has another uid; record into a new file, or name the cluster of the "
+                        "record with --context or --kubeconfig"
+                    )
                 yield self._deleted(key, now_ns)
                 event = "Add"
             elif known[0].resource_version == change.meta.resource_version:

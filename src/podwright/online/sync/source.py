@@ -183,6 +183,8 @@ class Source:
         Failed requests and cut watches.
     is_synced : bool
         Whether all kinds were listed.
+    followed : list of SourceKind
+        The kinds that were listed.
     """
 
     def __init__(
@@ -196,6 +198,7 @@ class Source:
         self.warnings: list[str] = []
         self.failures = 0
         self.is_synced = False
+        self.followed: list[SourceKind] = []
         self._connection = connection
         self._scope = scope
         self._on_failure = on_failure
@@ -278,6 +281,7 @@ class Source:
         if kind.resource == "pods":
             # What runs has its room before a scheduler tries pods that wait.
             listed.sort(key=lambda each: not _BOUND.decode(each.change.body).spec.node_name)
+        self.followed.append(kind)
         return ChangeGroup(listed, listed=kind)
 
     async def _listed_later(self, kind: SourceKind) -> Sequence[ChangeGroup]:

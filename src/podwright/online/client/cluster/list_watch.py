@@ -12,8 +12,16 @@ or `failed`. `page` and `event` return changes.
         | rejected as invalid                |  ^
         v                                    |  |  the watch ends: again from the last version
      paging ------- last page -----------> watching
+                                             |  ^
+                              it is cut      v  |  the version of the server is not lower
+                                           checking
 
 In each state 410 (the version is gone) starts a new list, with WatchList where the server has it.
+
+A server whose etcd was restored or lost has lower versions than were seen. It accepts a watch after
+a later version, and delivers nothing until it has reached that. So the version is checked after
+each cut connection, by a page of one object; a lower one is as 410. client-go lacks this
+(kubernetes/kubernetes#107457).
 
 While a list is read, whether as pages or as the initial events of a watch, nothing is returned
 until it is complete. The changes then are the differences to the index: objects that are absent
@@ -155,6 +163,7 @@ class _Phase(Enum):
     STREAMING = "streaming"
     PAGING = "paging"
     WATCHING = "watching"
+    CHECKING = "checking"
 
 
 class ListWatch:
@@ -226,6 +235,8 @@ class ListWatch:
                 return OpenWatch("")
             case _Phase.WATCHING:
                 return OpenWatch(self.version)
+            case _Phase.CHECKING:
+                return GetPage("", 1)
 
     def opened(self) -> None:
         """Take note that a watch was opened."""
@@ -233,7 +244,16 @@ class ListWatch:
         self._is_empty_watch = True
 
     def page(self, page: Page) -> Sequence[ChangedObject]:
-        """Take a page of the list; the last one returns the changes."""
+        """Take a page of the list; the last one returns the changes.
+
+        Raises
+        ------
+        WatchFailed
+            The version of the server is lower than one that was seen before.
+        """
+        if self._phase is _Phase.CHECKING:
+            self._check(page.metadata.resourceVersion)
+            return ()
         self._backoff.reset()
         for raw in page.items or ():
             body = bytes(raw)
@@ -294,12 +314,21 @@ class ListWatch:
         elif self.falls_back(status):
             self._streams, self._phase = False, _Phase.PAGING
             return
+        elif self._phase is _Phase.WATCHING and not status:
+            self._phase = _Phase.CHECKING
+        elif self._phase is _Phase.CHECKING and status == HTTPStatus.FORBIDDEN:
+            self._phase = _Phase.WATCHING  # a streamed list needs no right to list
         wait_ns = self._backoff.next_ns()
         self._pause_ns = max(wait_ns, int(retry_after_seconds * 1e9))
 
     def falls_back(self, status: int) -> bool:
         """Whether pages are read after a failure with a status, instead of a streamed list."""
         return self._phase is _Phase.STREAMING and status in _NOT_STREAMED
+
+    def _check(self, version: str) -> None:
+        if version.isdigit() and self.version.isdigit() and int(version) < int(self.version):
+            raise WatchFailed(HTTPStatus.GONE, _WENT_BACK.format(version, self.version))
+        self._phase = _Phase.WATCHING
 
     def _relist(self) -> None:
         if self._token:
@@ -344,6 +373,10 @@ class ListWatch:
         self.lists += 1
         return changes
 
+
+_WENT_BACK: Final = (
+    "the version of the server is {}, after {} was seen: its state was restored or lost"
+)
 
 _NOT_STREAMED: Final = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_ACCEPTABLE}

@@ -131,7 +131,7 @@ def test_a_resumed_record_has_what_changed_meanwhile(tmp_path):
         change("Add", "e", 7, uid="e", is_initial=True),
     ]
     record.append(now, 2 * SECOND)
-    record.synced(2 * SECOND)
+    record.synced(KINDS.values(), (), 2 * SECOND)
     record.append([change("Update", "e", 10, uid="e")], 3 * SECOND)
     record.close()
     assert lines(path)[4:] == [
@@ -139,6 +139,41 @@ def test_a_resumed_record_has_what_changed_meanwhile(tmp_path):
         ("Update", "e"),
     ]  # fmt: skip
     assert len(load_record(path).lines) == 10
+
+
+@pytest.mark.parametrize(
+    ("kinds", "namespaces", "deleted"),
+    [
+        pytest.param(("nodes", "pods"), (), ["n", "p"], id="all"),
+        pytest.param(("nodes",), (), ["n"], id="a kind that is not read any more"),
+        pytest.param(("nodes", "pods"), ("other",), ["n"], id="a namespace that is not read"),
+        pytest.param(("nodes", "pods"), ("other", "default"), ["n", "p"], id="one that is"),
+    ],
+)
+def test_a_resumed_record_does_not_delete_what_is_not_read(kinds, namespaces, deleted, tmp_path):
+    path = tmp_path / "r.jsonl"
+    record = ClusterRecord(path)
+    record.append([change("Add", "n", 1), change("Add", "p", 1, kind="pods")], SECOND)
+    record.close()
+    record = ClusterRecord(path, resumes=True)
+    record.synced([KINDS[kind] for kind in kinds], namespaces, SECOND)
+    record.close()
+    assert lines(path)[2:] == [("Delete", name) for name in deleted]
+
+
+def test_a_record_of_another_cluster_is_not_resumed(tmp_path):
+    path = tmp_path / "r.jsonl"
+    record = ClusterRecord(path)
+    record.append([change("Add", "kube-system", 1, kind="namespaces")], SECOND)
+    record.append([change("Add", "kube-system", 1, uid="v", kind="namespaces")], SECOND)
+    record.close()
+    text = path.read_text()
+    assert text.count("Delete") == 1, "the cluster was replaced while it was recorded"
+    record = ClusterRecord(path, resumes=True)
+    with pytest.raises(UnwritableClusterRecord, match="is a record of another cluster, whose"):
+        record.append([change("Add", "kube-system", 1, uid="w", kind="namespaces")], SECOND)
+    record.close()
+    assert path.read_text() == text
 
 
 def test_each_file_of_a_rotation_is_a_record_by_itself(tmp_path):
@@ -238,7 +273,7 @@ def test_a_record_without_changes_is_empty_and_is_resumed_with_blank_lines(tmp_p
     path.write_text(path.read_text().replace("\n", "\n\n") + '{"time": "cut')
     resumed = ClusterRecord(path, resumes=True)
     resumed.append([change("Add", "kept", 1, is_initial=True)], SECOND)
-    resumed.synced(SECOND)
+    resumed.synced(KINDS.values(), (), SECOND)
     assert resumed.lines == 0, "what was deleted before is not deleted again"
     resumed.append([change("Delete", "kept", 3)], SECOND)
     resumed.close()
@@ -266,7 +301,7 @@ def test_lines_are_counted_and_the_same_version_is_written_once(tmp_path):
     assert (record.lines, len(lines(path))) == (1, 1), "it is on disk at once"
     # A replaced object was deleted meanwhile; kinds have their own names.
     record.append([change("Update", "n", 2, uid="v"), change("Add", "n", 3, kind="pods")], SECOND)
-    record.synced(SECOND)
+    record.synced(KINDS.values(), (), SECOND)
     record.close()
     assert lines(path)[1:] == [("Delete", "n"), ("Add", "n"), ("Add", "n")]
     assert record.lines == 4

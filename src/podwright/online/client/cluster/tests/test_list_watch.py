@@ -314,9 +314,67 @@ def test_a_watch_continues_after_the_last_event_or_bookmark():
     state.event(event("MODIFIED", object_of("a", "u-a", 4)))
     assert state.next_request() == OpenWatch("4")
     assert state.event(bookmark(9)) == ()
+    state.failed(500)
+    paused_ns(state)
+    assert state.next_request() == OpenWatch("9"), "nothing is listed again after a failure"
+
+
+CHECK = GetPage("", 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        pytest.param("4", OpenWatch("4"), id="the same: nothing was changed"),
+        pytest.param("10", OpenWatch("4"), id="later, which is no order of texts"),
+        pytest.param("x", OpenWatch("4"), id="without an order"),
+        pytest.param("3", GetPage("", 500), id="earlier: all objects are listed again"),
+    ],
+)
+def test_a_cut_watch_continues_unless_the_server_has_an_earlier_version(version, expected):
+    state = watching("a", version=4)
     state.failed(0)
     paused_ns(state)
-    assert state.next_request() == OpenWatch("9"), "nothing is listed again after a cut"
+    assert (state.next_request(), state.is_watching) == (CHECK, False)
+    state.failed(429)
+    paused_ns(state)
+    assert state.next_request() == CHECK, "a server that is busy is asked again"
+    page = page_of([object_of("a", "u-a", 1)], version)
+    if isinstance(expected, GetPage):
+        with pytest.raises(WatchFailed, match="is 3, after 4 was seen: its state was") as failed:
+            state.page(page)
+        state.failed(failed.value.status)
+        paused_ns(state)
+    else:
+        assert state.page(page) == ()
+    assert state.next_request() == expected
+    assert len(state) == 1
+
+
+def test_an_earlier_state_is_compared_with_what_was_seen():
+    state = watching("a", "b", version=4)
+    state.failed(0)
+    with pytest.raises(WatchFailed):
+        state.page(page_of([], 2))
+    state.failed(410)
+    changes = state.page(page_of([object_of("a", "u-a", 2), object_of("c")], 2))
+    assert seen(changes) == [("Delete", "b", "u-b"), ("Update", "a", "u-a"), ("Add", "c", "u")]
+    assert state.version == "2"
+
+
+def test_a_version_that_may_not_be_read_is_not_checked():
+    state = watching("a", version=4)
+    state.failed(0)
+    state.failed(403)
+    paused_ns(state)
+    assert state.next_request() == OpenWatch("4")
+    state.failed(403)
+    paused_ns(state)
+    assert state.next_request() == OpenWatch("4")
+
+
+def test_a_check_does_not_shorten_the_next_wait():
+    assert restored(lambda state: (state.failed(0), state.page(page_of([])))) > 1_600_000_000
 
 
 def test_what_is_deleted_while_a_list_is_streamed_is_not_part_of_it():

@@ -75,7 +75,7 @@ def test_a_cut_watch_continues_and_a_forgotten_version_is_listed_again():
             case 1, "1":
                 await response.write(line("MODIFIED", obj("a", 2)))
                 request.transport.abort()
-            case 1, "2":
+            case 2, "2":
                 await response.write(line("ERROR", {"code": 410, "message": "too old"}))
             case _:
                 await response.write(line("ADDED", obj("c", 8)))
@@ -85,8 +85,38 @@ def test_a_cut_watch_continues_and_a_forgotten_version_is_listed_again():
     assert seen == [
         ("Add", "a"), ("Update", "a"), ("Delete", "a"), ("Add", "b"), ("Add", "c"),
     ]  # fmt: skip
-    assert requests[:4] == ["list", "1", "2", "list"]
+    # The second one is for the version of the server.
+    assert requests[:5] == ["list", "1", "list", "2", "list"]
     assert reflector.failures == 2
+
+
+def test_a_server_whose_state_was_restored_is_listed_again():
+    requests = []
+
+    async def handler(request):
+        query = request.query
+        requests.append(query.get("resourceVersion") or query["limit"])
+        is_restored = len(requests) > 2
+        if "watch" not in query:
+            version, name = ("3", "b") if is_restored else ("9", "a")
+            body = {"metadata": {"resourceVersion": version}, "items": [obj(name, version)]}
+            return web.json_response(body)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        if is_restored:
+            await response.write(line("ADDED", obj("c", 4)))
+        else:
+            request.transport.abort()
+        return response
+
+    failures: list[Exception] = []
+    seen, reflector = followed(handler, 4, on_failure=failures.append)
+    assert seen == [("Add", "a"), ("Delete", "a"), ("Add", "b"), ("Add", "c")]
+    assert requests == ["500", "9", "1", "500", "3"]
+    assert str(failures[1]) == (
+        "the version of the server is 3, after 9 was seen: its state was restored or lost"
+    )
+    assert reflector.behind_since is None
 
 
 def test_the_first_request_is_repeated_unless_the_reflector_gives_up():

@@ -375,6 +375,7 @@ def test_failures_are_counted_and_repeated_after_waits(monkeypatch):
         [text("BOOKMARK", body("", "2", **END))],
         UnreachableCluster("down"),
         RejectedRequest("busy", status=429, retry_after_seconds=40),
+        b'{"metadata": {"resourceVersion": "2"}}',  # the version is checked
         [text("ERROR", b'{"code": 410, "message": "too old"}')],
         [text("ADDED", body("p", "1"))],
         [UnreachableCluster("cut")],
@@ -385,10 +386,11 @@ def test_failures_are_counted_and_repeated_after_waits(monkeypatch):
     assert reflector.failures == 4
     assert pauses[1] == 40
     assert len(pauses) == 4
-    assert len(batches) == 1
+    assert [list(batch.changes) for batch in batches] == [[], []]
     assert reflector.behind_since is not None
     versions = [query.get("resourceVersion") for _, query in connection.requests]
-    assert versions == [None, "2", "2", "2", None, None, None]
+    assert versions == [None, "2", None, None, "2", None, None, None]
+    assert [query.get("limit") for _, query in connection.requests[2:5]] == ["1", "1", None]
 
 
 def test_a_first_list_that_is_cut_is_a_failure(monkeypatch):
