@@ -54,6 +54,17 @@ def test_packed_files_are_found_and_the_log_may_be_anywhere(tmp_path):
     assert numbers(run(f"shadow {tmp_path}")) == (3, 2, 1, 0)
 
 
+def test_bindings_of_other_schedulers_are_named(write):
+    record = write("record.jsonl", RECORD.replace('"default-scheduler"', '"b"'))
+    result = run(f"shadow {record} --no-scheduler-log")
+    assert numbers(result) == (0, 0, 0, 0)
+    assert (
+        f'warning: {record}: 3 bindings of pods with the schedulerName "b" are not compared; give '
+        "the configuration of this scheduler with --config" in result.stderr
+    )
+    assert "schedulerName" not in run(f"shadow {EXAMPLE}").stderr
+
+
 def test_decisions_that_agree_are_shown_in_the_wide_form():
     wide = run(f"shadow {EXAMPLE} -o wide").stdout
     assert "line 7: binding of shop/web-0: agreed" in wide
@@ -124,6 +135,7 @@ def test_errors_of_all_files_are_reported_and_nothing_is_compared(write):
             id="both",
         ),
         pytest.param(f"shadow {EXAMPLE} --allow 200", "--allow", id="too much"),
+        pytest.param(f"shadow {EXAMPLE} --allow nan", "'--allow': 'nan' is not a", id="nan"),
     ],
 )
 def test_wrong_use_is_status_2(line, message):

@@ -67,6 +67,17 @@ def test_failed_runs_are_exit_status_1(plan: Path) -> None:
     dataset.add(RunFigures(first, (), "no such file"))
     result = run(f"sweep {plan} --out {dataset.folder}", status=1)
     assert "small, spread, seed 0: no such file" in result.stderr
+    for each in load_plan(plan).runs():
+        dataset.add(RunFigures(each, (), "no such file"))
+    stdout = run(f"sweep {plan} --out {dataset.folder}", status=1).stdout
+    assert stdout.splitlines()[1:] == ["No run has succeeded."]
+
+
+def test_the_figures_of_one_configuration_are_all_shown(plan: Path) -> None:
+    text = plan.read_text(encoding="utf-8").replace(", {name: packed, config: packed.yaml}", "")
+    plan.write_text(text, encoding="utf-8")
+    stdout = run(f"sweep {plan} --out {plan.parent / 'results'}").stdout
+    assert [line.split()[1] for line in stdout.splitlines()[1:]] == ["wait", "placed"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
+from math import isnan
 from pathlib import Path
 from typing import (
     Annotated,
@@ -180,6 +181,10 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def with_options(*, ctx: typer.Context, **values: Any) -> None:
+        for each in ctx.command.params:
+            # It is neither below nor above the limits of an option.
+            if isinstance(value := ctx.params.get(each.name or ""), float) and isnan(value):
+                raise typer.BadParameter("'nan' is not a number.", ctx=ctx, param=each)
         context = {"given": _given(ctx), "others": tuple(ctx.args)}
         made = {name: _made(group, (), values, context) for name, group in groups.items()}
         if function(**made) is False and not values.get("exit_zero"):

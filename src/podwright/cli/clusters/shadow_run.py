@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from podwright.apimachinery.objects import FieldError, InputError
+from podwright.apimachinery.objects import FieldError, InputError, quoted
 from podwright.cli.clusters.options import ShadowOptions
 from podwright.cli.console import (
     announce_compilation,
@@ -69,6 +69,11 @@ def run_shadow(options: ShadowOptions) -> bool:
             f"warning: {record.source}: line {record.unterminated_line}: "
             "ignored, since it has no line feed"
         )
+    print_warnings(
+        f"{path}: {count} bindings of pods with the schedulerName {quoted(name)} are not compared; "
+        "give the configuration of this scheduler with --config"
+        for name, count in sorted(shadow.other_bindings.items())
+    )
     announce_compilation()
     looked_at = progress(shadow.findings(), "comparing decisions", shadow.attempt_count)
     findings = [finding for finding in looked_at if finding is not None]

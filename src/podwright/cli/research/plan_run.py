@@ -54,7 +54,7 @@ def run_sweep(options: SweepOptions) -> bool:
     workers = _workers(options)
     with _resumable(options.out):
         summary = sweep(plan, options.out, retries_failed=options.retry_failed, **workers)
-    shown = _shown(summary, options)
+    shown = _shown(summary, plan, options)
     _print_sweep(summary, shown, plan, options)
     if options.report is not None:
         names = list(dict.fromkeys(each.name for each in shown)) if options.figures else ()
@@ -165,14 +165,16 @@ def _print_sweep(
         return
     _print_figures(shown)
     if not shown:
-        write("No figure differs between the configurations (-o wide shows all).")
+        nothing = "No figure differs between the configurations (-o wide shows all)."
+        write(nothing if summary.figures else "No run has succeeded.")
     for each in best:
         write(f"\n{_best_text(each, plan)}")
 
 
-def _shown(summary: SweepSummary, options: SweepOptions) -> Sequence[SweepFigure]:
+def _shown(summary: SweepSummary, plan: SweepPlan, options: SweepOptions) -> Sequence[SweepFigure]:
     if not options.figures:
-        return summary.differing() if options.output == "table" else summary.figures
+        is_compared = options.output == "table" and len(plan.configurations) > 1
+        return summary.differing() if is_compared else summary.figures
     found = [each for each in summary.figures if each.name.startswith(options.figures)]
     if not found and summary.figures:
         raise _unknown(summary, "--figure", " or ".join(options.figures))

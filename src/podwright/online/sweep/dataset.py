@@ -32,6 +32,8 @@ _TYPES: Final = {
     "error": "text",
     "warnings": "text",
 }
+_REQUIRED: Final = _TYPES.keys() - {"warnings"}
+"""Results of earlier versions have no warnings."""
 
 
 class SweepError(PodwrightError):
@@ -99,11 +101,14 @@ class SweepDataset:
                 continue
             try:
                 columns = read_parquet(path).to_pydict()
+                if not columns.keys() >= _REQUIRED or not columns["error"]:
+                    raise ValueError(  # noqa: TRY301 - with the same words
+                        f"it has the columns {', '.join(columns)}"
+                    )
             except (ValueError, OSError) as error:
                 raise SweepError(f"{path}: not the result of a run: {error}; delete it") from None
             values = zip(columns["figure"], columns["unit"], columns["value"], strict=True)
             figures = tuple(row for row in values if row[0])
-            # Results of earlier versions have none.
             warnings = tuple(columns.get("warnings", [""])[0].splitlines())
             found.append(RunFigures(run, figures, columns["error"][0], warnings))
         return found

@@ -41,8 +41,14 @@ from podwright.apimachinery.objects import (
     read_time,
 )
 from podwright.online.sweep.goals import Goal, read_goal
-from podwright.scheduler.assembly import packages_of, unknown_plugins
-from podwright.scheduler.config import read_configuration
+from podwright.scheduler.assembly import assemble, packages_of, prepare, unknown_plugins
+from podwright.scheduler.config import (
+    EffectiveConfiguration,
+    KubeSchedulerConfiguration,
+    read_configuration,
+)
+from podwright.scheduler.framework import Plugin
+from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.files import OpenbGpus, read_path, read_paths
 from podwright.simulation.recording import log_of, record_of_log
 from podwright.simulation.scenarios import ScenarioFile, read_scenario
@@ -383,7 +389,10 @@ def _configuration(
     packages: tuple[str, ...] = ()
     for source, text in found:
         try:
-            packages = packages_of(unknown_plugins(read_configuration(text, source=source)))
+            read = read_configuration(text, source=source)
+            packages = packages_of(unknown_plugins(read))
+            if not entry.plugins and not packages:  # which may import what only workers have
+                effective_of(read)
         except InputError as error:
             errors += (
                 problem(f"{path}.config", f"{each.path}: {each.message}".removeprefix(": "))
@@ -395,6 +404,23 @@ def _configuration(
         plugins=files_of(entry.plugins, f"{path}.plugins", folder, errors),
         packages=packages,
     )
+
+
+def effective_of(
+    configuration: KubeSchedulerConfiguration | None, plugins: Sequence[type[Plugin]] = ()
+) -> EffectiveConfiguration:
+    """Return a configuration with all defaults.
+
+    Raises
+    ------
+    InputError
+        If it is not valid; with all errors.
+    """
+    options = SchedulerOptions(configuration=configuration, plugins=tuple(plugins), source="")
+    found, registry = prepare(options)
+    # Plugins validate their arguments when they are built.
+    assemble(found, registry, options)
+    return found
 
 
 def files_of(names: Sequence[str], path: str, folder: Path, errors: list[FieldError]) -> Files:

@@ -272,8 +272,8 @@ class ClusterRecord:
                 if self._listed is not None and key == _IDENTITY:
                     raise UnwritableClusterRecord(
                         f"{self._path}: is a record of another cluster, whose namespace "
-                        "kube-system has another uid; record into a new file, or name the cluster of the "
-                        "record with --context or --kubeconfig"
+                        "kube-system has another uid; record into a new file, or name the cluster "
+                        "of the record with --context or --kubeconfig"
                     )
                 yield self._deleted(key, now_ns)
                 event = "Add"

@@ -12,7 +12,7 @@ important pods is free, because upstream sorts them with an unstable sort.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
@@ -301,6 +301,8 @@ class Shadow:
         The number of attempts.
     failed_count, same_message_count : int
         The attempts so far that found no node, and those of them with podwright's message.
+    other_bindings : mapping of str to int
+        How many pods were bound whose scheduler is not in the configuration, by its name.
 
     Raises
     ------
@@ -329,6 +331,9 @@ class Shadow:
         ]
         if checks_nodes:
             _check_nodes(record, bindings)
+        self.other_bindings = Counter(
+            pod.spec.scheduler_name for _, pod in bindings if pod.spec.scheduler_name not in names
+        )
         self._view = RecordedCluster(record.lines, scheduler.cluster)
         self._images = CopiedImageCounts(scheduler.cluster)
         self._comparers = {

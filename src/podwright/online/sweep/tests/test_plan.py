@@ -388,15 +388,22 @@ def test_the_packages_of_a_configuration_are_noted(tmp_path, monkeypatch):
 def test_a_configuration_is_the_first_file_of_its_path(tmp_path):
     (tmp_path / "c.yaml").write_text(json.dumps(CONFIGURATION))
     (tmp_path / "wrong.yaml").write_text("kind: Wrong")
-    given = [{"name": "c", "config": "c.yaml"}, {"name": "d", "config": "wrong.yaml"}]
+    args = {"scoringStrategy": {"type": "MostAlocated"}}
+    profile = {"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}
+    given = [
+        {"name": "c", "config": "c.yaml"},
+        {"name": "d", "config": "wrong.yaml"},
+        {"name": "e", "config": CONFIGURATION | {"profiles": [profile]}},
+    ]
     errors: list[FieldError] = []
     plan = read_plan({**MINIMAL, "configurations": given}, tmp_path, errors)
     found = plan.configurations[0].configuration
     assert found is not None
     assert (Path(found[0]).name, json.loads(found[1])) == ("c.yaml", CONFIGURATION)
     own = [each for each in errors if each.path.startswith("configurations")]
-    assert {each.path for each in own} == {"configurations[1].config"}
+    assert {each.path for each in own} == {f"configurations[{index}].config" for index in (1, 2)}
     assert own[0].message.startswith("apiVersion: ")
+    assert own[-1].message.endswith('did you mean "MostAllocated"?'), "all arguments are checked"
 
 
 def test_a_document_has_paths_that_are_relative_to_the_current_folder(tmp_path, monkeypatch):

@@ -469,6 +469,11 @@ def test_a_result_that_cannot_be_read_or_written_is_named_and_leaves_nothing(tmp
         SweepError, match=r"^/.*/other\.parquet: not the result of a run: .*; delete it$"
     ):
         dataset.results([other])
+    table = results_table([])
+    for found in (table, table.drop(["figure"])):
+        (tmp_path / "a/b/other.parquet").write_bytes(parquet_bytes(found))
+        with pytest.raises(SweepError, match=r"not the result of a run: it has the columns run, "):
+            dataset.results([other])
     failed = RunFigures(other, (), "no", ("one remark", "another"))
     dataset.add(failed)
     assert SweepDataset(tmp_path / "a/b").results([other]) == [failed]

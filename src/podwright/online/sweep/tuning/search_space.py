@@ -22,16 +22,9 @@ import msgspec
 
 from podwright.apimachinery.documents import decode, invalid, join, problem, required
 from podwright.apimachinery.objects import FieldError
-from podwright.scheduler.assembly import Registry, assemble
-from podwright.scheduler.config import (
-    DEFAULT_GATES,
-    EffectiveConfiguration,
-    KubeSchedulerConfiguration,
-    effective,
-    read_configuration,
-)
+from podwright.online.sweep.plan import effective_of
+from podwright.scheduler.config import read_configuration
 from podwright.scheduler.framework import Plugin
-from podwright.scheduler.machine import SchedulerOptions
 
 if TYPE_CHECKING:
     from optuna import Trial
@@ -164,28 +157,6 @@ def check_parameters(
             except ValueError as error:
                 errors.append(problem(where, str(error)))
                 break
-
-
-def effective_of(
-    configuration: KubeSchedulerConfiguration | None, plugins: Sequence[type[Plugin]]
-) -> EffectiveConfiguration:
-    """Return a configuration with all defaults.
-
-    Raises
-    ------
-    InputError
-        If it is not valid; with all errors.
-    """
-    registry = Registry(plugins)
-    found = effective(
-        registry.enable_own(configuration or KubeSchedulerConfiguration(), source=""),
-        DEFAULT_GATES,
-        implements=registry.points_of,
-        source="",
-    )
-    # Plugins validate their arguments when they are built.
-    assemble(found, registry, SchedulerOptions())
-    return found
 
 
 def with_values(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from podwright.online.sweep.plan import (
     SweepConfiguration,
     SweepPlan,
     document_of,
+    effective_of,
     files_of,
     read_each,
     read_plan,
@@ -30,7 +31,6 @@ from podwright.online.sweep.plan import (
 from podwright.online.sweep.tuning.search_space import (
     Parameter,
     check_parameters,
-    effective_of,
     read_parameters,
     with_values,
 )
