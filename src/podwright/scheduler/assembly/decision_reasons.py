@@ -129,7 +129,11 @@ def objection_to(explanation: Explanation, mine: str, theirs: str) -> Because | 
         return Because(kind="predicate", rule=", ".join(explanation.restricted_by))
     totals = explanation.totals
     if theirs not in totals or mine not in totals:
-        return Because(kind="sampling") if theirs in explanation.not_examined else None
+        if theirs not in explanation.not_examined:
+            return None
+        if explanation.not_examined_reason == "nominatedNodeFits":
+            return Because(kind="preemption", reasons=(f"it was nominated to {mine}",))
+        return Because(kind="sampling")
     margin = totals[mine] - totals[theirs]
     if not margin:
         return Because(kind="draw")

@@ -66,6 +66,11 @@ UNBOUND = Status.unresolvable("no claim").by("Volumes")
             Because(kind="sampling"),
             id="its own node has no total",
         ),
+        pytest.param(
+            explained(not_examined=("b",), not_examined_reason="nominatedNodeFits"),
+            Because(kind="preemption", reasons=("it was nominated to a",)),
+            id="only the node of an earlier preemption was evaluated",
+        ),
         pytest.param(explained(totals={"a": 1}), None, id="the node is unknown"),
         pytest.param(explained(totals={"a": 5, "b": 5}), Because(kind="draw"), id="equal totals"),
         pytest.param(
