@@ -54,7 +54,7 @@ def run_sweep(options: SweepOptions) -> bool:
     workers = _workers(options)
     with _resumable(options.out):
         summary = sweep(plan, options.out, retries_failed=options.retry_failed, **workers)
-    shown = _shown(summary, plan, options)
+    shown = _shown(summary, options)
     _print_sweep(summary, shown, plan, options)
     if options.report is not None:
         names = list(dict.fromkeys(each.name for each in shown)) if options.figures else ()
@@ -171,10 +171,10 @@ def _print_sweep(
         write(f"\n{_best_text(each, plan)}")
 
 
-def _shown(summary: SweepSummary, plan: SweepPlan, options: SweepOptions) -> Sequence[SweepFigure]:
+def _shown(summary: SweepSummary, options: SweepOptions) -> Sequence[SweepFigure]:
     if not options.figures:
-        is_compared = options.output == "table" and len(plan.configurations) > 1
-        return summary.differing() if is_compared else summary.figures
+        several = len({each.configuration for each in summary.figures}) > 1
+        return summary.differing() if several and options.output == "table" else summary.figures
     found = [each for each in summary.figures if each.name.startswith(options.figures)]
     if not found and summary.figures:
         raise _unknown(summary, "--figure", " or ".join(options.figures))

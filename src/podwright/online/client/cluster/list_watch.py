@@ -166,6 +166,24 @@ class _Phase(Enum):
     CHECKING = "checking"
 
 
+class SeenVersion:
+    """The latest version that a server has sent, in any of its collections: they share a counter.
+
+    Attributes
+    ----------
+    number : int
+        0 before.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def note(self, version: str) -> None:
+        """Take note of a version; one that is not a number has no order."""
+        if version.isdigit():
+            self.number = max(self.number, int(version))
+
+
 class ListWatch:
     """The index of one collection, and the next request.
 
@@ -176,6 +194,8 @@ class ListWatch:
     streams : bool
         Whether to list by a watch with initial events first (WatchList).
     page_size : int
+    seen : SeenVersion, optional
+        Shared by the collections of a server.
 
     Attributes
     ----------
@@ -189,13 +209,22 @@ class ListWatch:
         How many objects of the list follow, as the server estimates.
     """
 
-    def __init__(self, *, seed: int, streams: bool = True, page_size: int = PAGE_SIZE) -> None:
+    def __init__(
+        self,
+        *,
+        seed: int,
+        streams: bool = True,
+        page_size: int = PAGE_SIZE,
+        seen: SeenVersion | None = None,
+    ) -> None:
         self.is_synced = False
         self.version = ""
         self.lists = 0
         self.watches = 0
         self.remaining = 0
         self._page_size = page_size
+        self._seen = seen or SeenVersion()
+        self._least = 0
         self._streams = streams
         self._phase = self._first_phase
         self._token = ""
@@ -236,6 +265,8 @@ class ListWatch:
             case _Phase.WATCHING:
                 return OpenWatch(self.version)
             case _Phase.CHECKING:
+                # Other collections may receive later ones until the reply is there.
+                self._least = self._seen.number
                 return GetPage("", 1)
 
     def opened(self) -> None:
@@ -282,7 +313,7 @@ class ListWatch:
             if self._phase is _Phase.STREAMING:
                 is_end = (meta.annotations or {}).get(_END_OF_INITIAL_EVENTS) == "true"
                 return self._complete(meta.resource_version) if is_end else ()
-            self.version = meta.resource_version
+            self._reach(meta.resource_version)
             return ()
         if self._phase is _Phase.STREAMING:
             if event.type == "DELETED":
@@ -291,7 +322,7 @@ class ListWatch:
                 self._listed[meta.key] = (meta, body)
             return ()
         self._backoff.reset()
-        self.version = meta.resource_version
+        self._reach(meta.resource_version)
         return self._change(event.type, meta, body)
 
     def ended(self) -> None:
@@ -325,9 +356,13 @@ class ListWatch:
         """Whether pages are read after a failure with a status, instead of a streamed list."""
         return self._phase is _Phase.STREAMING and status in _NOT_STREAMED
 
+    def _reach(self, version: str) -> None:
+        self.version = version
+        self._seen.note(version)
+
     def _check(self, version: str) -> None:
-        if version.isdigit() and self.version.isdigit() and int(version) < int(self.version):
-            raise WatchFailed(HTTPStatus.GONE, _WENT_BACK.format(version, self.version))
+        if version.isdigit() and int(version) < self._least:
+            raise WatchFailed(HTTPStatus.GONE, _WENT_BACK.format(version, self._least))
         self._phase = _Phase.WATCHING
 
     def _relist(self) -> None:
@@ -369,7 +404,8 @@ class ListWatch:
         self._index = {key: _kept(meta) for key, (meta, _) in self._listed.items()}
         self._listed = {}
         self._token, self._limit, self.remaining = "", self._page_size, 0
-        self.version, self.is_synced, self._phase = version, True, _Phase.WATCHING
+        self.is_synced, self._phase = True, _Phase.WATCHING
+        self._reach(version)
         self.lists += 1
         return changes
 

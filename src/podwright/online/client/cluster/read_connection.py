@@ -34,6 +34,7 @@ from podwright.online.client.cluster.errors import (
     connection_failure,
     rejection,
 )
+from podwright.online.client.cluster.list_watch import SeenVersion
 from podwright.online.client.kubeconfig import ConnectionSettingsError, pem_text
 
 PER_SECOND: Final = 50.0
@@ -65,6 +66,11 @@ class ReadConnection:
     on_reply : callable, optional
         Called with the verb, the address of the server, the status, and the seconds until the
         reply starts, of each request.
+
+    Attributes
+    ----------
+    seen : SeenVersion
+        Of the objects of the cluster.
     """
 
     def __init__(
@@ -75,6 +81,7 @@ class ReadConnection:
         burst: int = BURST,
         on_reply: OnReply | None = None,
     ) -> None:
+        self.seen = SeenVersion()
         self._address = address
         self._on_reply = on_reply
         self._limit = TokenBucket(per_second, burst)

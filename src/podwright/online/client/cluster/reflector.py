@@ -92,7 +92,7 @@ class Reflector:
         on_page: Callable[[int], None] | None = None,
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        self.state = ListWatch(seed=seed, streams=streams)
+        self.state = ListWatch(seed=seed, streams=streams, seen=connection.seen)
         self.failures = 0
         self.behind_since: float | None = None
         self._connection = connection

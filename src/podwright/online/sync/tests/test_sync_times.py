@@ -14,6 +14,7 @@ import pytest
 
 from podwright.online.client import SyncPolicies
 from podwright.online.client.cluster import RejectedRequest, UnreachableCluster
+from podwright.online.client.cluster.list_watch import SeenVersion
 from podwright.online.live.tests.test_lease_model import VirtualLoop
 from podwright.online.sync.following import Destination
 from podwright.online.sync.mirror import Mirror
@@ -49,13 +50,14 @@ class Cluster:
 
     def __init__(self, events: Mapping[str, Sequence[Any]], down_until: float = 0.0) -> None:
         self.access = SimpleNamespace(name="a", server="http://a")
+        self.seen = SeenVersion()
         self.requested_at: dict[str, list[float]] = {}
         self._events = {resource: list(each) for resource, each in events.items()}
         self._down_until = down_until
 
     async def get(self, path: str, *_: Any, **__: Any) -> bytes:
         self._check(path)
-        return b'{"metadata": {"resourceVersion": "1"}, "items": []}'
+        return b'{"metadata": {"resourceVersion": "%d"}, "items": []}' % max(1, self.seen.number)
 
     @asynccontextmanager
     async def stream(self, path: str, query: Any, **_: Any) -> AsyncIterator[AsyncIterator[bytes]]:

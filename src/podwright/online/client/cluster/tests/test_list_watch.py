@@ -27,6 +27,7 @@ from podwright.online.client.cluster.list_watch import (
     OpenWatch,
     Page,
     Pause,
+    SeenVersion,
     WatchEvent,
     WatchFailed,
 )
@@ -351,9 +352,31 @@ def test_a_cut_watch_continues_unless_the_server_has_an_earlier_version(version,
     assert len(state) == 1
 
 
+def test_the_versions_of_all_collections_of_a_server_count_until_the_check_is_sent():
+    seen = SeenVersion()
+    state, other = (ListWatch(seed=0, streams=False, seen=seen) for _ in range(2))
+    for each in (state, other):
+        each.page(page_of([], 4))
+        each.failed(0)
+        paused_ns(each)
+    assert other.next_request() == CHECK
+    other.page(page_of([], 4))
+    other.event(bookmark(9))
+    assert state.next_request() == CHECK
+    other.event(event("ADDED", object_of("a", version=10)))
+    assert state.page(page_of([], 9)) == ()
+    state.failed(0)
+    paused_ns(state)
+    assert state.next_request() == CHECK
+    with pytest.raises(WatchFailed, match="is 9, after 10 was seen"):
+        state.page(page_of([], 9))
+
+
 def test_an_earlier_state_is_compared_with_what_was_seen():
     state = watching("a", "b", version=4)
     state.failed(0)
+    paused_ns(state)
+    assert state.next_request() == CHECK
     with pytest.raises(WatchFailed):
         state.page(page_of([], 2))
     state.failed(410)
@@ -374,7 +397,13 @@ def test_a_version_that_may_not_be_read_is_not_checked():
 
 
 def test_a_check_does_not_shorten_the_next_wait():
-    assert restored(lambda state: (state.failed(0), state.page(page_of([])))) > 1_600_000_000
+    def check(state: ListWatch) -> None:
+        state.failed(0)
+        paused_ns(state)
+        assert state.next_request() == CHECK
+        state.page(page_of([]))
+
+    assert restored(check) > 1_600_000_000
 
 
 def test_what_is_deleted_while_a_list_is_streamed_is_not_part_of_it():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Any
 
 import pytest
 from aiohttp import web
@@ -343,7 +342,7 @@ def test_a_reflector_is_behind_until_it_has_all_pages():
 
 
 def test_the_pauses_of_a_reflector_are_those_of_seed_0_by_default():
-    connection: Any = None
+    connection = ReadConnection(ClusterAddress(server="http://a"))
 
     def pauses(state):
         for _ in range(3):

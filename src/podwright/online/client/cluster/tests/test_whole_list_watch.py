@@ -24,6 +24,7 @@ from podwright.online.client.cluster.list_watch import (
     OpenWatch,
     Page,
     Pause,
+    SeenVersion,
     WatchEvent,
     WatchFailed,
 )
@@ -246,6 +247,7 @@ class Connection:
     """Replies to requests by a list, and notes them."""
 
     def __init__(self, *replies: Any) -> None:
+        self.seen = SeenVersion()
         self.requests: list[Any] = []
         self.replies = list(replies)
 
