@@ -11,7 +11,7 @@ import pytest
 from podwright.cli.recorded.options import SimulateOptions
 from podwright.cli.recorded.simulate_run import stored_document, stored_options
 from podwright.cli.tests.served import command
-from podwright.simulation.recording import RunFolder
+from podwright.simulation.recording import RunError, RunFolder
 
 FILES = {
     "cluster.yaml": """\
@@ -123,3 +123,24 @@ def test_a_run_without_an_end_says_so(status, row):
     first = out.splitlines()[0]
     assert (first, found) == (row or first, 0)
     assert first.startswith("Status:") is bool(row)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pytest.param({}, id="no options"),
+        pytest.param({"until": "1m"}, id="no files"),
+        pytest.param({"files": 3}, id="options of another kind"),
+    ],
+)
+def test_a_run_that_was_started_from_python_cannot_be_resumed_by_the_command(stored):
+    assert command(LINE)[2] == 0
+    manifest = msgspec.structs.replace(RunFolder.open(Path("run")).manifest, options=stored)
+    with pytest.raises(RunError, match=r"run was written from Python, .*resume=True\)"):
+        stored_options(manifest, Path("run"))
+
+
+def test_a_last_line_of_events_without_its_end_is_ignored():
+    Path("events.jsonl").write_text('{"at": "10s", "delete": "pod/web"}\n{"at": "20s", "de')
+    found = command(f"{LINE} --events events.jsonl")
+    assert found[1:] == ("events.jsonl: line 2 is incomplete and was ignored\n", 0)

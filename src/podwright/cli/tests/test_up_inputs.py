@@ -11,9 +11,10 @@ from podwright.apimachinery.objects import InputError
 from podwright.apimachinery.schema import decode
 from podwright.cli.inputs import Inputs
 from podwright.cli.options import Setup
-from podwright.cli.serving.up_inputs import inputs_of
+from podwright.cli.serving.up_inputs import add_inputs, event_files, inputs_of
 from podwright.cluster.api.tests.writable import WritableStore
 from podwright.cluster.store import ObjectStore
+from podwright.online.apiserver.tests.conftest import START_NS, cluster_of
 from podwright.scheduler.config import Gates
 from podwright.simulation.files import LoadedObjects, load_bytes
 from podwright.simulation.world import Apply, Create, Put
@@ -114,3 +115,33 @@ def test_generated_nodes_precede_those_of_files():
     found = names(NODE, nodes=2)
     assert (len(found), found[-1]) == (3, "Node/n1")
     assert all(each.startswith("Node/") for each in found)
+
+
+def test_what_is_due_at_the_start_is_done_and_the_rest_at_its_time(tmp_path):
+    cluster = cluster_of()
+    file = tmp_path / "events.jsonl"
+    config = {"apiVersion": "v1", "kind": "ConfigMap"}
+    due = {"first": 0, "second": 0, "third": 1, "fourth": 1, "fifth": 2}
+    lines = [
+        {"at": f"{seconds}s", "apply": config | {"metadata": {"name": name}}}
+        for name, seconds in due.items()
+    ]
+    file.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    inputs = inputs_of(
+        Inputs(LoadedObjects(), None, [], Gates(), "", {}, False),
+        event_files([str(file)]),
+        Setup(),
+        nodes=0,
+        has_storage_class=False,
+        has_drivers=False,
+        store=cluster.store,
+        start_ns=START_NS,
+    )
+    add_inputs(cluster, inputs, START_NS)
+    found = []
+    for seconds in range(3):
+        while not cluster.catch_up(START_NS + seconds * 10**9, lambda: False):
+            pass
+        keys = {obj.name for obj in cluster.store.list(("", "ConfigMap")).objects}
+        found.append([name for name in due if name in keys])
+    assert found == [["first", "second"], ["first", "second", "third", "fourth"], list(due)]
