@@ -15,6 +15,8 @@ import typer
 from distributed import Client, LocalCluster
 
 from podwright import _progress
+from podwright.apimachinery.objects import FieldError, InputError
+from podwright.cli.planning.plan_inputs import Planned
 from podwright.cli.research import plan_run
 from podwright.cli.research.options import SweepOptions, TuneOptions
 from podwright.cli.research.plan_run import (
@@ -39,6 +41,7 @@ from podwright.online.sweep import (
 )
 from podwright.online.sweep.plan import SweepRun
 from podwright.online.sweep.tuning.evidence import Comparison, TunedTrial
+from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.studies import Interval
 
 PLAN = SweepPlan(
@@ -365,3 +368,24 @@ def test_the_runs_of_a_plan_show_how_far_they_are(monkeypatch):
     workers = plan_run._workers(options)
     assert (workers["worker_count"], workers["memory_bytes"]) == (2, 1024)
     assert _progress._Current.display is not None
+
+
+@pytest.mark.parametrize(
+    ("source", "path", "named"),
+    [
+        pytest.param("", "pods[2].spec", "options: --pod", id="a field of the question"),
+        pytest.param("", "nodes", "options: NODE", id="another one"),
+        pytest.param("", "spec", "cluster.yaml: spec", id="something of the cluster"),
+        pytest.param("pods", "metadata", "more.yaml: metadata", id="something of the pods"),
+        pytest.param("other", "metadata", "other: metadata", id="what has a source of its own"),
+    ],
+)
+def test_an_error_of_a_question_has_the_option_or_the_file_that_it_is_about(source, path, named):
+    of = Planned([], SchedulerOptions(), None, "cluster.yaml")
+    error = FieldError(source=source, path=path, message="is wrong")
+    with (
+        pytest.raises(InputError) as caught,
+        of.asking("asking", {"pods": "--pod", "nodes": "NODE"}, "more.yaml"),
+    ):
+        raise InputError([error])
+    assert list(map(str, caught.value.errors)) == [f"{named}: is wrong"]

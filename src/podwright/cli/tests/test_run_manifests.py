@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from pathlib import Path
 
@@ -144,3 +145,20 @@ def test_a_last_line_of_events_without_its_end_is_ignored():
     Path("events.jsonl").write_text('{"at": "10s", "delete": "pod/web"}\n{"at": "20s", "de')
     found = command(f"{LINE} --events events.jsonl")
     assert found[1:] == ("events.jsonl: line 2 is incomplete and was ignored\n", 0)
+
+
+def test_what_is_to_be_known_of_a_scenario_is_printed_before_its_run():
+    job = """\
+    objects:
+    - apiVersion: batch/v1
+      kind: Job
+      metadata: {name: once}
+      spec:
+        template:
+          spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
+  stop: {at: 1m}
+"""
+    text = FILES["scenario.yaml"].replace("cluster: {nodes: [{count: 2}]}\n", f"cluster:\n{job}")
+    Path("scenario.yaml").write_text(text)
+    errors = command("simulate scenario.yaml -o name --exit-zero")[1]
+    assert re.search("^warning: job/default/once: no duration", errors, re.MULTILINE), errors
