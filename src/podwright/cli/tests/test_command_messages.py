@@ -17,6 +17,7 @@ import pytest
 
 from podwright.apimachinery.objects import InputError, encode
 from podwright.apimachinery.schema import decode
+from podwright.cli import _show_warning
 from podwright.cli.clusters import scheduler_run
 from podwright.cli.clusters.remote_work import warn_of_version
 from podwright.cli.decisions.parity_run import _shown
@@ -376,3 +377,23 @@ def test_warnings_of_plugins_are_printed_as_those_of_commands(tmp_path):
     assert first == "warning: be careful"
     assert second.startswith(f"{plugin}:")
     assert second.endswith(": RuntimeWarning: old")
+
+
+@pytest.mark.parametrize(
+    ("category", "is_of_users"),
+    [
+        pytest.param(UserWarning, True, id="what rooms and plugins say"),
+        pytest.param(RuntimeWarning, False, id="what Python says"),
+        pytest.param(DeprecationWarning, False, id="of old names"),
+    ],
+)
+def test_a_warning_of_a_room_is_one_of_the_command(category, is_of_users, capsys):
+    file = io.StringIO()
+    _show_warning("look here", category, "a.py", 7)
+    _show_warning(category("again"), category, "a.py", 8, file, "x = 1")
+    printed = capsys.readouterr().err.splitlines()
+    if is_of_users:
+        assert printed == ["warning: look here", "warning: again"]
+        return
+    assert printed[0] == f"a.py:7: {category.__name__}: look here"
+    assert file.getvalue() == f"a.py:8: {category.__name__}: again\n  x = 1\n"

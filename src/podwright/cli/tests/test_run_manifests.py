@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from podwright.apimachinery.objects import parse_duration
 from podwright.cli.recorded.options import SimulateOptions
 from podwright.cli.recorded.simulate_run import stored_document, stored_options
 from podwright.cli.tests.served import command
@@ -162,3 +163,34 @@ def test_what_is_to_be_known_of_a_scenario_is_printed_before_its_run():
     Path("scenario.yaml").write_text(text)
     errors = command("simulate scenario.yaml -o name --exit-zero")[1]
     assert re.search("^warning: job/default/once: no duration", errors, re.MULTILINE), errors
+
+
+BASE = """\
+apiVersion: podwright.dev/v1alpha1
+kind: Timing
+watchDelay: {value: 7ms}
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "delay"), [("", None), ("--timing base.yaml", {"value": "7ms"})]
+)
+def test_a_timing_model_of_a_log_has_what_the_log_lacks_from_another_model(option, delay):
+    Path("base.yaml").write_text(BASE)
+    pods = [f"a/p{number}" for number in range(21)]
+    bound = {"node": "n1", "evaluatedNodes": 9, "feasibleNodes": 1}
+    lines = [
+        *({"time": "2026-03-02T10:00:00Z", "what": "queue", "pod": pod} for pod in pods),
+        *(
+            {"time": f"2026-03-02T10:00:01.{2 * number:03}Z", "what": "attempt", "pod": pod}
+            for number, pod in enumerate(pods)
+        ),
+        *({"time": "2026-03-02T10:00:02Z", "what": "bound", "pod": pod} | bound for pod in pods),
+    ]
+    Path("log.jsonl").write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in lines))
+    printed, errors, status = command(f"simulate --print-timing --timing-from log.jsonl {option}")
+    assert (errors, status) == ("", 0)
+    model = msgspec.yaml.decode(printed)
+    assert model.get("watchDelay") == delay
+    assert parse_duration(model["cycle"]["constant"]) <= 2_000_000
+    assert model["clients"]["scheduler"]["duration"]
