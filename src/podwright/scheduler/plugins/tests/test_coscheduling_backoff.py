@@ -13,6 +13,7 @@ from podwright.apimachinery.objects import (
     Pod,
     PodGroup,
     decode_as,
+    with_fields,
     with_nominated_node_name,
 )
 from podwright.scheduler.columns import Cluster
@@ -290,6 +291,38 @@ def test_a_member_without_a_node_makes_the_others_give_theirs_back() -> None:
     assert situation.plugin.queue_sort_key(A, 5) == (0, SECOND_NS, "default/a")
     situation.plugin.permit(Cycle(A, situation.cluster), "n")
     assert situation.plugin.queue_sort_key(A, 5) == (0, 5, "default/a"), "they are placed"
+
+
+def test_a_plugin_remembers_a_group_whose_member_failed_until_the_group_is_placed() -> None:
+    situation = Situation()
+    situation.group("g", 2, A, B, scheduled=2)
+    assert not situation.plugin.remembers()
+    situation.plugin.unreserve(Cycle(A, situation.cluster), "n")
+    situation.handle.now_ns = 100 * END_NS
+    assert situation.plugin.remembers()
+    situation.plugin.permit(Cycle(A, situation.cluster), "n")
+    assert not situation.plugin.remembers()
+
+
+@pytest.mark.parametrize(
+    ("created", "since_ns"),
+    [
+        pytest.param(None, 5, id="as old as the pod in the queue"),
+        pytest.param("1970-01-01T00:00:02Z", 2 * SECOND_NS, id="the creation of the group"),
+        pytest.param("1970-01-01T01:00:00.5+01:00", SECOND_NS // 2, id="of another time zone"),
+    ],
+)
+def test_members_are_ordered_by_the_creation_of_their_group(
+    created: str | None, since_ns: int
+) -> None:
+    """Upstream: scheduler-plugins pkg/coscheduling/core/core.go, GetCreationTimestamp."""
+    situation = Situation()
+    situation.group("g", 2, A, B)
+    found = situation.handle.groups["default/g"]
+    situation.handle.groups["default/g"] = with_fields(
+        found, "metadata", creation_timestamp=created
+    )
+    assert situation.plugin.queue_sort_key(A, 5) == (0, since_ns, "default/a")
 
 
 # -------------------------------------------------------------------- hints

@@ -336,6 +336,22 @@ def test_a_reserved_claim_has_selected_its_node():
     assert set(reasons(plugin, sharing)) == {"n0", "n2"}
 
 
+def test_a_claim_that_is_given_back_has_selected_no_node():
+    cycle, _ = prepared(pod(volumes=using("c")), claim("c"), storage_class("local", "csi.x"))
+    plugin = VolumeBinding()
+    plugin.reserve(cycle, "n1")
+    plugin.unreserve(cycle, "n1")
+    sharing = type(cycle)(pod("q", volumes=using("c")), cycle.cluster)
+    plugin.pre_filter(sharing)
+    assert reasons(plugin, sharing) == {}
+
+
+def test_a_pod_that_has_reserved_nothing_gives_nothing_back():
+    cycle, _ = prepared(pod(volumes=using("c")), claim("c", bound_to="v"), volume("v", claim="c"))
+    VolumeBinding().unreserve(cycle, "n0")
+    assert cycle.cluster.storage.volume("v").spec.claim_ref.name == "c"
+
+
 def test_a_pod_whose_claims_are_bound_reserves_nothing():
     cycle, _ = prepared(pod(volumes=using("c")), claim("c", bound_to="v"), volume("v", claim="c"))
     assert VolumeBinding().reserve(cycle, "n0").is_success

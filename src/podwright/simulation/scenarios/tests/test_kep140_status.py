@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.objects import InputError
 from podwright.cluster.api import SCHEDULER_USER, DeleteObject
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.scenarios import run_kep140
-from podwright.simulation.scenarios.kep140_status import _Timeline
+from podwright.simulation.scenarios.kep140_status import _Timeline, no_files
 from podwright.testing import make_pod
 
 Document = dict[str, Any]
@@ -177,6 +178,37 @@ def test_operations_without_an_effect_are_in_the_message() -> None:
         'Scenario: spec.operations[3]: Pod "default/low" does not exist when it is due;'
         " the operation had no effect",
     )
+
+
+@pytest.mark.parametrize("operation", ["patchOperation", "deleteOperation"])
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        pytest.param(
+            {"typeMeta": {"apiVersion": "v1", "kind": "Node"}, "objectMeta": {}},
+            "objectMeta.name: Required value",
+            id="no name",
+        ),
+        pytest.param(
+            {"typeMeta": {"apiVersion": "v1", "kind": "Nod"}, "objectMeta": {"name": "n1"}},
+            'typeMeta: Invalid value: "v1 Nod": is not a known kind',
+            id="no kind",
+        ),
+    ],
+)
+def test_an_operation_names_an_object(operation: str, reference: Document, message: str) -> None:
+    patch = {"patch": "{}"} if operation == "patchOperation" else {}
+    last = statuses_of(of(creation(1, node()), {"step": 2, operation: reference | patch}))[-1]
+    assert last["phase"] == "Failed"
+    assert last["message"] == f"Scenario: spec.operations[1].{operation}.{message}"
+
+
+def test_a_scenario_of_a_server_reads_no_files() -> None:
+    with pytest.raises(InputError) as caught:
+        no_files(["a.yaml", "b.yaml"])
+    assert list(map(str, caught.value.errors)) == [
+        f"{name}: a scenario that a server runs has no files" for name in ("a.yaml", "b.yaml")
+    ]
 
 
 def test_mistakes_fail_the_scenario_all_at_once() -> None:
