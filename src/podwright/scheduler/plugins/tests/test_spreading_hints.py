@@ -10,9 +10,18 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Node, Pod, decode_node, decode_pod, label_selector
+from podwright.apimachinery.objects import (
+    Node,
+    Pod,
+    TopologySpreadConstraint,
+    decode_node,
+    decode_pod,
+    label_selector,
+)
+from podwright.scheduler.config import PodTopologySpreadArgs
 from podwright.scheduler.framework import Hint
 from podwright.scheduler.plugins.hints import pod_topology_spread
+from podwright.scheduler.plugins.pod_topology_spread import PodTopologySpread
 
 QUEUE, SKIP = Hint.QUEUE, Hint.SKIP
 COUNTED, OTHER = {"app": "a"}, {"app": "b"}
@@ -140,3 +149,23 @@ BOTH = pod(topologySpreadConstraints=[constraint(), constraint("rack")])
 def test_nodes(waiting: Pod, old: Node | None, new: Node | None, expected: Hint) -> None:
     assert AFTER_NODE is not None
     assert AFTER_NODE(waiting, old, new) is expected
+
+
+@pytest.mark.parametrize(
+    ("waiting", "came", "expected"),
+    [
+        pytest.param(pod(), pod("o", OTHER, "n"), QUEUE, id="whatever labels it has"),
+        pytest.param(pod(), pod("o", OTHER, "n", namespace="b"), SKIP, id="of another namespace"),
+        pytest.param(WAITING, pod("o", OTHER, "n"), SKIP, id="the pod has constraints of its own"),
+    ],
+)
+def test_a_pod_that_came_may_count_for_default_constraints_whose_selector_is_not_known(
+    waiting: Pod, came: Pod, expected: Hint
+) -> None:
+    default = TopologySpreadConstraint(
+        max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule"
+    )
+    args = PodTopologySpreadArgs(defaulting_type="List", default_constraints=(default,))
+    after_pod, _ = PodTopologySpread(args).events_to_register()
+    assert after_pod.hint is not None
+    assert after_pod.hint(waiting, None, came) is expected
