@@ -19,7 +19,7 @@ from podwright.cli.console import (
 )
 from podwright.cli.decisions.save_case import write_case
 from podwright.cli.file_reading import ErrorCollector
-from podwright.cli.inputs import extender_caller, find_key, read_scenario_files
+from podwright.cli.inputs import extender_caller, find_key, load_plugins, read_scenario_files
 from podwright.cli.recorded.options import CheckOptions
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.cli.recorded.rendered_manifests import rendered_manifests, with_rendered
@@ -143,16 +143,17 @@ def run_create(options: CheckOptions) -> bool:
         run = simulate(loaded, until=end or None, progress=False)
         document = snapshot_scenario(files, options.create.stem, len(run.pending), end=end)
     else:
-        document = _of_decision(options, options.from_run)
+        document = _of_decision(options, options.from_run, options.create.parent)
     write_case(options.create, msgspec.yaml.encode(document).decode())
     print_message(f"written; check it with: podwright check {options.create}")
     return True
 
 
-def _of_decision(options: CheckOptions, folder: Path) -> dict[str, Any]:
-    run = RecordedRun(folder, [])
+def _of_decision(options: CheckOptions, run_folder: Path, folder: Path) -> dict[str, Any]:
+    run = RecordedRun(run_folder, load_plugins(options.plugins))
     with open_for_command(run):
         cycles = Cycles(run.log)
         key = find_key(options.decision, cycles.pods, where="in the run")
         past = find_cycle(run.log, key, options.attempt, plugins=run.plugins, cycles=cycles)
-        return decision_scenario(past, run.log.setup.configuration)
+        files = [os.path.relpath(path, folder) for path in options.plugins]
+        return decision_scenario(past, run.log.setup, files)

@@ -75,10 +75,11 @@ _OF_THE_FOLDER = {
 """Why options have no effect without a run folder."""
 
 
-_OF_CREATE = ("from_run", "decision", "attempt")
+_OF_DECISIONS = ("attempt", "plugins")
+_OF_CREATE = ("from_run", "decision", *_OF_DECISIONS)
 _OF_CHARTS = ("values", "settings", "release", "namespace")
 _OF_CHECKS = ("junit", "summary", "seed", "charts", *_OF_CHARTS, "kustomize", "output")
-_NAMES = {"charts": "--chart", "settings": "--set"}
+_NAMES = {"charts": "--chart", "settings": "--set", "plugins": "--plugin"}
 
 
 @command(
@@ -105,6 +106,10 @@ def check(options: CheckOptions) -> bool:
     for name in () if options.charts else _OF_CHARTS:
         if name in options.given:
             reject_idle(_NAMES.get(name, f"--{name}"), "without --chart", "it is about charts")
+    for name in () if options.from_run else _OF_DECISIONS:
+        if name in options.given:
+            shown = _NAMES.get(name, f"--{name}")
+            reject_idle(shown, "without --from-run", "it is about decisions")
     if (options.from_run is None) != (not options.decision):
         raise typer.BadParameter("needs --from-run RUN and --decision POD.", param_hint="--create")
     if options.create is not None and bool(options.files) == bool(options.decision):

@@ -174,6 +174,9 @@ class CheckOptions(Judged):
     )
     decision: str = option("The pod of the decision.", "POD", default="")
     attempt: int = option("The attempt of the pod; the last one by default.", "NUMBER", default=-1)
+    plugins: tuple[Path, ...] = option(
+        "With --from-run: a file of the run's plugins. Repeatable.", "FILE", "--plugin", default=()
+    )
     output: Format = option(
         "Output format. name: the expectations that failed.", None, "-o", default="table"
     )

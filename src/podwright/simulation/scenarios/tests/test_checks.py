@@ -10,11 +10,12 @@ import msgspec
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.objects import InputError, decode
 from podwright.scheduler.config import ExtenderReply
 from podwright.simulation.recording import find_cycle
 from podwright.simulation.scenarios import decision_scenario, read_scenario, snapshot_scenario
 from podwright.simulation.scenarios.tests.test_scenarios import HEAD, nothing, scenario
+from podwright.testing import make_node, make_pod
 
 POD = "{apiVersion: v1, kind: Pod, spec: {containers: [{name: c, image: i}]}}"
 
@@ -402,7 +403,7 @@ def test_a_past_decision_becomes_a_check() -> None:
         progress=False
     )
     for key, nodes_expected in (("default/b", True), ("default/c", False)):
-        document = decision_scenario(find_cycle(run.log, key), {})
+        document = decision_scenario(find_cycle(run.log, key), run.log.setup)
         placed = document["spec"]["expectations"][0]["placed"]
         assert bool(placed["nodes"]) is nodes_expected
         found = read_scenario(msgspec.json.encode(document), source="d.yaml", read=nothing)
@@ -410,6 +411,39 @@ def test_a_past_decision_becomes_a_check() -> None:
         placed["nodes"] = ["elsewhere"]
         found = read_scenario(msgspec.json.encode(document), source="d.yaml", read=nothing)
         assert not pw.check(found).passed
+
+
+def test_a_past_preemption_becomes_a_check() -> None:
+    """The pod is expected where it evicts, on any of the nodes that are equal for it."""
+    nodes_ = [make_node(f"n{i}", cpu="2") for i in range(3)]
+    low = [make_pod(f"low-{i}", cpu="2", node=f"n{i}", priority=i // 2) for i in range(3)]
+    run = pw.simulate([*nodes_, *low, make_pod("high", cpu="2", priority=9)], progress=False)
+    cycle = find_cycle(run.log, "default/high", 1)
+    document = decision_scenario(cycle, run.log.setup)
+    placed = {"pod": "default/high", "nodes": ["n0", "n1"]}
+    assert document["spec"]["expectations"] == [{"name": "decision", "placed": placed}]
+    found = read_scenario(msgspec.json.encode(document), source="d.yaml", read=nothing)
+    assert pw.check(found).passed
+
+
+@pytest.mark.parametrize("name", ["g0", "g1"])
+def test_a_past_decision_of_a_gang_has_the_pods_of_its_gang(name: str) -> None:
+    spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    metadata = {"name": "g", "namespace": "default"}
+    group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": metadata}
+    pods = [
+        make_pod(each, cpu="1", spec={"schedulingGroup": {"podGroupName": "g"}})
+        for each in ("g0", "g1")
+    ]
+    gates = pw.parse_gates("GenericWorkload=true,GangScheduling=true")
+    objects = [make_node("n", cpu="2"), decode(group | {"spec": spec}), *pods, make_pod("other")]
+    run = pw.simulate(objects, gates=gates, progress=False)
+    document = decision_scenario(find_cycle(run.log, f"default/{name}"), run.log.setup)
+    given = document["spec"]["cluster"]["objects"]
+    names = {one["metadata"]["name"] for one in given if one["kind"] == "Pod"}
+    assert names >= {"g0", "g1"}
+    found = read_scenario(msgspec.json.encode(document), source="d.yaml", read=nothing)
+    assert pw.check(found).passed
 
 
 def test_a_snapshot_becomes_a_check(tmp_path: Path) -> None:

@@ -555,7 +555,8 @@ def test_a_past_decision_is_written_whole():
     run = scenario(cluster(nodes(2, "4"), pod("a", "3"), pod("b", "3"), pod("c", "9"))).simulate(
         progress=False
     )
-    document = decision_scenario(find_cycle(run.log, "default/b"), {"parallelism": 4})
+    setup = msgspec.structs.replace(run.log.setup, configuration={"parallelism": 4})
+    document = decision_scenario(find_cycle(run.log, "default/b"), setup)
     spec = document["spec"]
     assert (document["apiVersion"], document["kind"], document["metadata"]) == (
         "podwright.dev/v1alpha1", "Scenario", {"name": "b-1"},
@@ -577,8 +578,21 @@ def test_a_past_decision_is_written_whole():
     decided = spec["cluster"]["objects"][-1]
     assert decided["metadata"]["name"] == "b"
     assert "status" not in decided
-    assert "configurations" not in decision_scenario(find_cycle(run.log, "default/b"), {})["spec"]
-    without = decision_scenario(find_cycle(run.log, "default/c"), {})["spec"]["expectations"]
+    setup = run.log.setup
+    default = decision_scenario(find_cycle(run.log, "default/b"), setup)
+    assert "configurations" not in default["spec"]
+    setup = msgspec.structs.replace(
+        setup, gates={"GenericWorkload": True, "DRAPrioritizedList": False}
+    )
+    gated = decision_scenario(find_cycle(run.log, "default/b"), setup, ["own.py"])
+    assert gated["spec"]["configurations"] == [
+        {
+            "name": "recorded",
+            "featureGates": "GenericWorkload=true,DRAPrioritizedList=false",
+            "plugins": ["own.py"],
+        }
+    ]
+    without = decision_scenario(find_cycle(run.log, "default/c"), setup)["spec"]["expectations"]
     assert without == [{"name": "decision", "placed": {"pod": "default/c", "nodes": []}}]
 
 
