@@ -157,7 +157,7 @@ class ClusterAutoscaler(Controller):
             each.name: each.node_template(self._options.pool_label) for each in autoscaling.groups
         }
         self._seed = scheduler.seed
-        self._trial = TrialCluster(scheduler)
+        self._trial = TrialCluster(scheduler, autoscaling.options.pool_label)
         self._arrivals = []
         self._requests = {}
         self._backoffs = {}
@@ -510,7 +510,9 @@ class ClusterAutoscaler(Controller):
                 number = self._numbers.get(each.group, 0)
                 self._numbers[each.group] = number + 1
                 name = f"{each.group}-{number}"
-            found.append(CreateObject(self._templates[each.group].node(name), self.name))
+            node = self._templates[each.group].node(name)
+            made = [node, *self._trial.copied_slices(node)]
+            found += [CreateObject(obj, self.name) for obj in made]
         self._arrivals = waiting
         due_ns = min((each.due_ns for each in waiting if each.due_ns is not None), default=None)
         if due_ns is not None:

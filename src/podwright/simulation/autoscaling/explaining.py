@@ -136,7 +136,7 @@ def explain_autoscaling(
     given, options = question_inputs(
         objects, autoscaling, configuration, keywords, expands_workloads=expands_workloads
     )
-    trial = TrialCluster(options)
+    trial = TrialCluster(options, autoscaling.options.pool_label)
     trial.add(given)
     pending = {pod.key: pod for pod in trial.scheduler.in_queue_order()}
     names = list(pods)

@@ -110,7 +110,7 @@ def explain_scale_down(
     given, options = question_inputs(
         objects, autoscaling, configuration, keywords, expands_workloads=expands_workloads
     )
-    trial = TrialCluster(options)
+    trial = TrialCluster(options, autoscaling.options.pool_label)
     trial.add(given)
     nodes = [obj for obj in given if isinstance(obj, Node)]
     names = frozenset(node.name for node in nodes)

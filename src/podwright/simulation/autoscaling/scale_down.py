@@ -18,12 +18,14 @@ from typing import Final, NamedTuple
 import msgspec
 
 from podwright._checkpointed import Checkpointed, Saved
+from podwright.apimachinery.devices import CARDS
 from podwright.apimachinery.objects import (
     SECOND_NS,
     KubernetesObject,
     NamespacedName,
     Node,
     Pod,
+    ResourceSlice,
     Taint,
 )
 from podwright.cluster.api import DeleteObject, EvictPod, RecordEvent, UpdateObject, patched
@@ -47,6 +49,7 @@ REMOVAL: Final = "node/"
 
 _NODE: Final = ("", "Node")
 _POD: Final = ("", "Pod")
+_SLICE: Final = ("resource.k8s.io", "ResourceSlice")
 _POLL_NS: Final = 5 * SECOND_NS
 _POLLS_PER_TRY: Final = 2
 _HEADROOM_NS: Final = 30 * SECOND_NS
@@ -430,8 +433,18 @@ class ScaleDown(Checkpointed):
         reason, what = "ScaleDownEmpty", f"empty node {node.name} removed"
         if removal.has_drain:
             reason, what = "ScaleDown", f"node {node.name} removed with drain"
+        # Garbage collection deletes the slices that the node owns.
+        slices = [
+            of
+            for _, of in sorted(self._lister.all(_SLICE).items())
+            if isinstance(of, ResourceSlice)
+            and of.spec.node_name == node.name
+            and not of.metadata.owner_references
+            and CARDS not in of.metadata.annotations
+        ]
         return [
             DeleteObject("", "Node", node.name, node.uid, NAME),
+            *(DeleteObject(_SLICE[0], of.kind, of.name, of.uid, NAME) for of in slices),
             object_event(node, "ScaleDown", "nodes removed by cluster autoscaler"),
             status_event("Normal", reason, f"Scale-down: {what}"),
         ]

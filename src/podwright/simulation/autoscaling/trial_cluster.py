@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -28,6 +29,7 @@ from podwright.apimachinery.objects import (
     Node,
     Pod,
     ResourceSlice,
+    decode,
     encode,
     pending_requests,
     with_fields,
@@ -43,6 +45,7 @@ from podwright.scheduler.config import (
 )
 from podwright.scheduler.framework import Cycle, Plugin, PreFilterResult
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.autoscaling.node_groups import pool_of
 
 _NONE: Final = PluginSet(disabled=(PluginEntry(name="*"),))
 
@@ -124,6 +127,8 @@ class TrialCluster:
     ----------
     options : SchedulerOptions
         Of the scheduler of the cluster.
+    pool_label : str
+        As that of `AutoscalerOptions`.
 
     Attributes
     ----------
@@ -131,7 +136,8 @@ class TrialCluster:
         It decides; to read.
     """
 
-    def __init__(self, options: SchedulerOptions) -> None:
+    def __init__(self, options: SchedulerOptions, pool_label: str = "") -> None:
+        self._pool_label = pool_label
         self.scheduler = Scheduler(filter_options(options))
         self._destinations = [
             plugin
@@ -191,7 +197,8 @@ class TrialCluster:
 
     def add_node(self, node: Node, pods: Iterable[Pod]) -> str:
         """Add a node with its pods and described devices in a fork, and return its name."""
-        added: list[Node | ResourceSlice] = [node, *self._slices_of(node)]
+        described = chain.from_iterable(self._described(node).values())
+        added: list[Node | ResourceSlice] = [node, *described, *self.copied_slices(node)]
         for each in added:
             self.scheduler.cluster.put(each)
             self._added.append(each)
@@ -199,20 +206,38 @@ class TrialCluster:
             self.put_pod(pod, node.name)
         return node.name
 
-    def _slices_of(self, node: Node) -> list[ResourceSlice]:
-        """Return the slices of a new node: of each driver those of the first DeviceCards."""
+    def _described(self, node: Node) -> dict[str, list[ResourceSlice]]:
+        """Return the slices of a new node by driver: those of the first DeviceCards of each."""
         found: dict[str, list[ResourceSlice]] = {}
         for name, spec in sorted(self._cards.items()):
             if spec.node_selector.items() <= node.metadata.labels.items():
                 found.setdefault(spec.driver, slices_of_cards(name, spec, node.name)[0])
-        return [each for slices in found.values() for each in slices]
+        return found
+
+    def copied_slices(self, node: Node) -> list[ResourceSlice]:
+        """Return slices of a new node that DeviceCards do not describe: as another of its group.
+
+        Upstream: simulator/node_info_utils.go, SanitizedNodeInfo;
+        simulator/dynamicresources/utils/sanitize.go, SanitizedNodeResourceSlices
+        """
+        pool = pool_of(node, self._pool_label)
+        described = self._described(node)
+        of_nodes: dict[str, list[ResourceSlice]] = {}
+        for each in self.scheduler.cluster.devices.slice_objects() if pool else ():
+            if each.spec.node_name and each.spec.driver not in described:
+                of_nodes.setdefault(each.spec.node_name, []).append(each)
+        slot_of = self.scheduler.cluster.nodes.slot_of
+        for name in sorted(of_nodes.keys() & slot_of.keys() - {node.name}):
+            if pool_of(self.node(name), self._pool_label) == pool:
+                return [_copied(each, node.name) for each in of_nodes[name]]
+        return []
 
     def waits_for_devices(self, node: Node) -> bool:
-        """Return whether a node does not have the devices yet that a new one is to have.
+        """Return whether described devices of a node are not published yet.
 
         Upstream: processors/customresources/dra_processor.go, FilterOutNodesWithUnreadyResources
         """
-        expected = {each.spec.driver for each in self._slices_of(node)}
+        expected = self._described(node).keys()
         if not expected:
             return False
         pools = self.scheduler.cluster.devices.pools_of(node.name, node.metadata.labels)
@@ -329,6 +354,19 @@ class TrialCluster:
         cluster = self.scheduler.cluster
         placed = cluster.pods_on[cluster.nodes.slot_of[name]]
         return [placed[key].pod for key in sorted(placed)]
+
+
+def _copied(of: ResourceSlice, node: str) -> ResourceSlice:
+    """Return the slice of a new node that is like one of another node."""
+    document = encode(of)
+    pool = document["spec"]["pool"]
+    named = pool["name"].replace(of.spec.node_name, node)
+    if named == pool["name"]:
+        named = f"{named}-{node}"
+    spec = document["spec"] | {"nodeName": node, "pool": pool | {"name": named}}
+    made = decode(document | {"metadata": {"name": f"{of.name}-{node}"}, "spec": spec})
+    assert isinstance(made, ResourceSlice), made.kind
+    return made
 
 
 def _pool_use(pool: Pool, used: Container[DeviceId]) -> float:

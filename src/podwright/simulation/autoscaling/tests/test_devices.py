@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.apimachinery.objects import decode
+from podwright.apimachinery.objects import ResourceSlice, decode
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling.tests.test_node_removals import removals
 from podwright.simulation.autoscaling.tests.test_scale_down import QUICK, removed, scaled
@@ -74,6 +74,18 @@ def test_nodes_are_removed_by_the_use_of_their_devices():
     assert len(run.node_of) == 2
     assert len(set(run.node_of.values())) == 3 - len(removed(seen))
     assert removed(seen)
+
+
+class Slices:
+    """Collects the nodes and the pools of slices."""
+
+    def __init__(self):
+        self.nodes = set()
+
+    def changed(self, old, new, now_ns):
+        for obj, change in ((old, self.nodes.discard), (new, self.nodes.add)):
+            if isinstance(obj, ResourceSlice):
+                change((obj.spec.node_name, obj.spec.pool.name))
 
 
 def allocated(*devices, admin=False):
@@ -168,3 +180,18 @@ def test_cards_that_are_changed_or_deleted_are_followed():
     trial.change(None, cards())
     trial.change(cards(), None)
     assert not trial.waits_for_devices(node)
+
+
+def test_without_cards_new_nodes_have_the_devices_of_another_node_of_their_group():
+    pool = {"name": "n", "generation": 3, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "nodeName": "n", "pool": pool, "devices": W}
+    node = make_node("n", cpu="4", memory="16Gi", labels={"pool": "gpu"})
+    objects = [node, resource("ResourceSlice", "s", spec), *train(5)]
+    groups = [group("cpu"), group("gpu")]
+    slices = Slices()
+    run, seen = simulated(objects, groups, QUICK, [scaled(2)], until="30m", observers=(slices,))
+    assert [name for _, sign, name in seen.nodes if sign == "+"] == ["n", "gpu-0", "gpu-1"]
+    assert not run.pending
+    gone = {name for _, name in removed(seen)}
+    assert gone
+    assert slices.nodes == {(name, name) for name in {"n", "gpu-0", "gpu-1"} - gone}

@@ -77,11 +77,14 @@ def deployment(name, replicas, cpu="1", **spec):
     )
 
 
-def simulated(objects, groups, options=None, events=(), until=None, **keywords):
+def simulated(objects, groups, options=None, events=(), until=None, observers=(), **keywords):
     """Return a run with an autoscaler, and what it did."""
     seen = Events()
     document = {"groups": list(groups), "options": options or {}}
-    given = RunArguments(node_groups=document, observers=(seen,), events=list(events), until=until)
+    observers = (seen, *observers)
+    given = RunArguments(
+        node_groups=document, observers=observers, events=list(events), until=until
+    )
     run = started_run(prepared_run(objects, SchedulerOptions(**keywords), given), given)
     return run, seen
 
