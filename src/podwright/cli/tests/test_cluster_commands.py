@@ -659,3 +659,19 @@ def test_the_record_in_a_folder_may_be_packed(tmp_path, names, found):
         (tmp_path / name).touch()
     assert _record_in(tmp_path) == tmp_path / found
     assert _record_in(tmp_path / "other") == tmp_path / "other"
+
+
+# ---------------------------------------------------------------- plans
+
+
+def test_a_plan_is_of_the_cluster_at_an_address(address):
+    of_server = command(f"drain-plan n1 --server {address}")
+    assert of_server == command(f"drain-plan n1 cluster:{address}")
+    assert "n1" in of_server[0]
+
+
+def test_without_a_cluster_a_plan_is_of_the_current_context(monkeypatch, tmp_path):
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    first, second = command("drain-plan n1")[1].splitlines()
+    assert first == "no cluster is given: reading the one of the current context"
+    assert "there is no such kubeconfig" in second

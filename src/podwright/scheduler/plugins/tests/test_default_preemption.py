@@ -58,6 +58,27 @@ def test_an_extender_that_takes_part_in_preemption_is_called() -> None:
         assert isinstance(result, PostFilterResult) is not is_called
 
 
+@pytest.mark.parametrize(
+    ("priority", "policy", "message"),
+    [
+        pytest.param(1, {"preemptionPolicy": "Never"}, NEVER, id="it may not"),
+        pytest.param(9, {}, NO_VICTIMS, id="there is no candidate to ask about"),
+    ],
+)
+def test_the_result_without_a_call_of_an_extender(
+    priority: int, policy: dict[str, str], message: str
+) -> None:
+    cluster = cluster_of(node("n1"), pod("there", "2", priority=priority, on="n1"))
+    failed = failed_cycle(pod("p", "2", priority=5, **policy), cluster)
+    settings = Extender(url_prefix="http://e", preempt_verb="preempt")
+    failed.extenders = (CalledExtender(settings=settings, index=0, managed=frozenset()),)
+    steps: Any = DefaultPreemption(DefaultPreemptionArgs()).post_filter(failed.cycle, failed)
+    with pytest.raises(StopIteration) as ended:
+        next(steps)
+    result = ended.value.value
+    assert (result.status.code, result.message) == (Code.UNSCHEDULABLE, message)
+
+
 def test_the_limits_are_those_of_the_arguments() -> None:
     args = msgspec.structs.replace(
         DefaultPreemptionArgs(),
