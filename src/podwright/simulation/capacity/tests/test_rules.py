@@ -247,6 +247,7 @@ def test_only_pods_whose_controller_makes_new_ones_are_created_again(pod, expect
     ("fields", "path"),
     [
         ({"exclude_nodes": ("n2",)}, "excludeNodes[0]"),
+        ({"exclude_nodes": ("n1", "q")}, "excludeNodes[1]"),  # a pod of that name is no node
         ({"max_limit": -1}, "maxLimit"),
         ({"pool_label": "team"}, "poolLabel"),
     ],
@@ -254,7 +255,7 @@ def test_only_pods_whose_controller_makes_new_ones_are_created_again(pod, expect
 def test_a_question_that_makes_no_sense_has_its_path(fields, path):
     question = CapacityQuestion(pods=(make_pod("p"),), **fields)
     with pytest.raises(InputError) as raised:
-        pw.capacity([make_node("n1", labels={"a": "b"})], question)
+        pw.capacity([make_node("n1", labels={"a": "b"}), make_pod("q", node="n1")], question)
     assert [each.path for each in raised.value.errors] == [path]
     with pytest.raises(InputError, match="the cluster has no nodes"):
         pw.capacity([], make_pod("p"))
