@@ -1,22 +1,33 @@
 """Several schedulers in one cluster, each for the pods that have its schedulerNames."""
 
+import asyncio
 import contextlib
 import itertools
 import json
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import InputError
 from podwright.cluster.api.endpoints import HttpReply
-from podwright.online.apiserver import Cluster, ClusterClock, new_cluster
+from podwright.online.apiserver import (
+    Cluster,
+    ClusterClock,
+    RunningScheduler,
+    TurnLoop,
+    new_cluster,
+)
 from podwright.online.apiserver.control.scheduling.explanation import recorded_attempts
 from podwright.online.apiserver.generated_nodes import generated_nodes
 from podwright.online.apiserver.scheduling.running_scheduler import InitialState
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, pod, request
+from podwright.scheduler.assembly import plugins_from
 from podwright.scheduler.config import read_configuration
+from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import UnknownCycle
+from podwright.simulation.recording.log import decision_log
 
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
@@ -174,6 +185,67 @@ def test_a_configuration_with_the_name_of_another_scheduler_is_rejected():
     create(cluster, "other", "second")
     settle(cluster, START_NS)
     assert set(cluster.world.node_of) == {"default/web", "default/other"}
+
+
+def custom(name: str) -> type[Plugin]:
+    """Return a plugin of a file, which passes all nodes."""
+    text = (
+        "import podwright as pw\n"
+        f"class {name}(pw.Plugin):\n"
+        f"    name = '{name}'\n"
+        "    def filter(self, cycle, node):\n"
+        "        return pw.Status()\n"
+    )
+    (found,) = plugins_from(text, source=f"{name}.py")
+    return found
+
+
+def test_the_logs_of_the_last_ten_configurations_are_kept_with_their_plugins():
+    cluster = cluster_with(options_of("second"))
+    classes = [custom(f"Custom{number}") for number in range(12)]
+    for each in classes:
+        options = msgspec.structs.replace(options_of("first"), plugins=(each,))
+        cluster.change_scheduler(options)
+    changed, other = cluster.schedulers
+    assert [changed.plugins_of(log) for log in changed.logs] == [(each,) for each in classes[-10:]]
+    assert changed.logs[-1] is changed.world.log
+    assert [other.plugins_of(log) for log in other.logs] == [()]
+
+
+def test_the_log_of_a_later_configuration_leaves_its_checkpoints_to_the_driver(monkeypatch):
+    monkeypatch.setattr(decision_log, "CHECKPOINT_EVENTS", 2)
+    cluster = cluster_with()
+    cluster.change_scheduler(options_of("default-scheduler"))
+    create(cluster, "web")
+    settle(cluster, START_NS)
+    (scheduler,) = cluster.schedulers
+    log = scheduler.world.log
+    log.flush()
+    before = len(log.checkpoints)
+    assert len(log) > 4
+    scheduler.write_checkpoint()
+    assert (before, len(log.checkpoints)) == (0, 1)
+
+
+def test_plugins_that_one_scheduler_cannot_use_change_none():
+    needed, replacement = custom("Needed"), custom("Replacement")
+    enabled = {"multiPoint": {"enabled": [{"name": "Needed"}]}}
+    second = msgspec.structs.replace(options_of("second", plugins=enabled), plugins=(needed,))
+    cluster = cluster_with(second)
+    before = [each.options for each in cluster.schedulers]
+
+    async def change():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        running = asyncio.create_task(turns.run())
+        try:
+            await RunningScheduler(turns).change_plugins([replacement])
+        finally:
+            turns.stop()
+            await running
+
+    with pytest.raises(InputError, match="Needed"):
+        asyncio.run(change())
+    assert [each.options for each in cluster.schedulers] == before
 
 
 def test_attempts_are_found_in_the_log_of_the_scheduler_that_made_them():
