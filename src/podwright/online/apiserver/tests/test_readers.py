@@ -230,13 +230,21 @@ def test_the_descriptor_of_a_pipe_is_closed_once():
     uvloop.run(read())
 
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that end a server."""
+
+
+def handled(_number: int, _frame: object) -> None:
+    """A handler of the server."""
+
+
 def test_a_reader_has_nothing_of_the_server_but_its_memory():
     async def use(_, readers):
         kept = os.open(os.devnull, os.O_RDONLY)
         prepared: list[str] = []
 
         def state(_):
-            signals = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+            signals = [signal.getsignal(number) for number in ENDING]
             try:
                 os.fstat(kept)
                 is_open = True
@@ -252,12 +260,16 @@ def test_a_reader_has_nothing_of_the_server_but_its_memory():
         finally:
             os.close(kept)
 
-    before = signal.getsignal(signal.SIGTERM)
-    found = with_readers(use)
+    before = [signal.signal(number, handled) for number in ENDING]
+    try:
+        found = with_readers(use)
+        assert [signal.getsignal(number) for number in ENDING] == [handled] * 3
+    finally:
+        for number, handler in zip(ENDING, before, strict=True):
+            signal.signal(number, handler)
     assert found == (
-        ["prepared"], False, [signal.SIG_DFL] * 2, False, logging.CRITICAL, -1,
+        ["prepared"], False, [signal.SIG_DFL] * 3, False, logging.CRITICAL, -1,
     )  # fmt: skip
-    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def open_descriptors() -> list[int]:
@@ -278,14 +290,13 @@ def test_a_reader_has_the_standard_streams_and_its_pipe():
     assert found[-1] > 2
 
 
-def test_an_ignored_signal_stays_ignored_in_a_reader():
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+@pytest.mark.parametrize("number", ENDING)
+def test_an_ignored_signal_stays_ignored_in_a_reader(number):
+    before = signal.signal(number, signal.SIG_IGN)
     try:
-        found = with_readers(
-            lambda _, readers: readers.call(lambda _: signal.getsignal(signal.SIGHUP))
-        )
+        found = with_readers(lambda _, readers: readers.call(lambda _: signal.getsignal(number)))
     finally:
-        signal.signal(signal.SIGHUP, before)
+        signal.signal(number, before)
     assert found == signal.SIG_IGN
 
 
