@@ -21,7 +21,7 @@ from podwright.scheduler.advice.tests.test_remedies import (
 )
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import DEFAULT_GATES
-from podwright.testing import make_node
+from podwright.testing import make_node, make_pod
 
 
 def term(**labels: str) -> dict[str, Any]:
@@ -155,3 +155,17 @@ def test_claims_that_are_not_generated_yet_have_no_plans() -> None:
     scheduler.add(node, pod)
     refusals = DeviceRefusals(pod, scheduler.cluster, DEFAULT_GATES)
     assert DeviceFixes(pod, scheduler.cluster, refusals).of_node(node) == []
+
+
+def test_devices_for_a_resource_are_searched_on_nodes_that_do_not_have_it_themselves() -> None:
+    backing = _object("DeviceClass", "gpu", {"extendedResourceName": "example.com/gpu"})
+    scheduler = Scheduler()
+    pod = make_pod("web", resources={"example.com/gpu": "2"})
+    nodes = [
+        make_node(name, resources={"example.com/gpu": amount})
+        for name, amount in (("own", "1"), ("none", "0"))
+    ]
+    scheduler.add(backing, *nodes, make_node("other"), pod)
+    refusals = DeviceRefusals(pod, scheduler.cluster, DEFAULT_GATES)
+    found = {name: len(refusals.of_node(name).requests) for name in ("own", "none", "other")}
+    assert found == {"own": 0, "none": 1, "other": 1}

@@ -57,6 +57,19 @@ def test_a_taint_that_the_pod_tolerates_is_not_listed():
     assert details == [("taint spot=true:NoSchedule", 1)]
 
 
+def test_a_node_without_what_is_listed_is_not_counted():
+    scheduler = Scheduler(SchedulerOptions())
+    pod = make_pod("web")
+    scheduler.add(*(tainted(name, "spot") for name in ("a", "b", "c")), pod)
+    explanation = scheduler.explain(pod.key)
+    scheduler.add(make_node("b"), make_node("c"))
+    (group,) = scheduler.rejection_groups(explanation)
+    assert group.nodes == ("a", "b", "c")
+    assert [(each.text, each.node_count) for each in group.details] == [
+        ("taint spot=true:NoSchedule", 1)
+    ]
+
+
 def claim(volume: str = "", mode: str = "ReadWriteOnce", **spec: Any) -> Object:
     document: Document = {
         "apiVersion": "v1",

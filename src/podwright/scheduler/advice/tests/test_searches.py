@@ -128,6 +128,15 @@ def test_no_change_of_a_group_is_tried_after_the_last_trial(accepts, failed):
     assert [len(found) for _, found in made._found] == [2] * (not failed)
 
 
+def test_a_node_is_named_once_for_the_same_change():
+    nodes = [make_node(f"n{i}", unschedulable=True) for i in range(2)]
+    made, trial = search(always, pending(), *nodes)
+    first, other = ((node_edits.uncordon(node.name),) for node in nodes)
+    made._try_group(frozenset({("uncordon",)}), [first, first, other, first, other])
+    assert [change.put[0].name for change in trial.tried] == ["n0", "n1"]
+    assert [[each.plan for each in found] for _, found in made._found] == [[first, other]]
+
+
 def test_a_change_whose_pods_outnumber_the_trials_that_are_left_is_no_remedy():
     workload = [placed(f"web-{i}", "n", labels={"app": "web"}) for i in range(3)]
     made, trial = search(always, pending(), make_node("n", cpu="1"), *workload)
