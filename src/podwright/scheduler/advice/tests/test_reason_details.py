@@ -107,6 +107,10 @@ def using_claim() -> Object:
     )
 
 
+def renamed(obj: Object, name: str) -> Object:
+    return decode(obj.raw | {"metadata": obj.raw["metadata"] | {"name": name}})
+
+
 IN_A = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}]
 IN_B = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["b"]}]}]
 OUT_OF_B = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["b", "c"]}]}]
@@ -189,6 +193,25 @@ def test_volumes_are_named_with_claim_and_zone(objects, reason, detail):
     node = make_node("n", labels={ZONE: "b"})
     found = groups_of(node, using_claim(), *objects)
     assert found == [(reason, [(detail, 1)])]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param({"terms": IN_B}, id="one of the zone of the node"),
+        pytest.param({"labels": {ZONE: "b"}}, id="one without an affinity"),
+    ],
+)
+def test_only_the_volumes_that_keep_the_pod_from_a_node_are_named(others: Document) -> None:
+    pod = using_claim()
+    sources = [
+        {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in ("logs", "data")
+    ]
+    pod = decode(pod.raw | {"spec": pod.raw["spec"] | {"volumes": sources}})
+    logs = [renamed(claim("pv-2"), "logs"), renamed(volume(**others), "pv-2")]
+    node = make_node("n", labels={ZONE: "b"})
+    ((_, details),) = groups_of(node, pod, claim("pv-1"), volume(terms=IN_A), *logs)
+    assert details == [(f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a", 1)]
 
 
 def test_a_volume_elsewhere_by_affinity_and_by_label_is_named_for_each():
