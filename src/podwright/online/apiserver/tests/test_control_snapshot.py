@@ -94,6 +94,17 @@ def test_an_exported_snapshot_makes_the_same_cluster_elsewhere(serve):
     assert without_assigned_values(again) == without_assigned_values(exported)
 
 
+def test_without_a_scheduler_a_snapshot_has_its_objects_only(serve):
+    served = paused(serve, cluster_of(nodes=1, has_scheduler=False))
+    body = {"schedulerConfig": CONFIGURATION, "namespaces": [{"metadata": {"name": "new"}}]}
+    status, imported = served.send("POST", f"{V1}/snapshot", body)
+    assert (status, imported) == (200, {"objects": 1, "hasConfiguration": False, "warnings": []})
+    assert served.send("GET", "/api/v1/namespaces/new")[0] == 200
+    status, exported = served.send("GET", f"{V1}/snapshot")
+    assert (status, exported["schedulerConfig"]) == (200, None)
+    assert [each["metadata"]["name"] for each in exported["nodes"]] == ["node-0"]
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
