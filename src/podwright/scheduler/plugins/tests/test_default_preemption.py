@@ -66,7 +66,7 @@ def test_an_extender_that_takes_part_in_preemption_is_called() -> None:
     ],
 )
 def test_the_result_without_a_call_of_an_extender(
-    priority: int, policy: dict[str, str], message: str
+    priority: int, policy: dict[str, Any], message: str
 ) -> None:
     cluster = cluster_of(node("n1"), pod("there", "2", priority=priority, on="n1"))
     failed = failed_cycle(pod("p", "2", priority=5, **policy), cluster)

@@ -55,6 +55,12 @@ def requesting(name, amount):
             id="the overhead",
         ),
         pytest.param(
+            {"containers": requesting("memory", "9223372036854775808")},
+            "spec.containers[0].resources.requests[memory]: 9223372036854775808 does not fit 64"
+            " bits; kube-scheduler reads -9223372036854775808",
+            id="the first amount that does not fit",
+        ),
+        pytest.param(
             {"containers": requesting("memory", "-1e30")},
             "spec.containers[0].resources.requests[memory]: -1e30 does not fit 64 bits;"
             " kube-scheduler reads 0",
@@ -72,7 +78,9 @@ def test_a_node_is_reported():
     ]
 
 
-@pytest.mark.parametrize("amount", ["0", "1", "100m", "0.1m", "1.5", "-1.5", "4Ei", "1e-30", 0.5])
+@pytest.mark.parametrize(
+    "amount", ["0", "1", "100m", "0.1m", "1.5", "-1.5", "4Ei", "9223372036854775807", "1e-30", 0.5]
+)
 def test_other_amounts_are_not_reported(amount):
     assert not warnings_of(pod({"containers": requesting("memory", amount)}))
 

@@ -458,3 +458,11 @@ def test_beside_a_file_no_other_entries_are_removed(dump):
     other.write_bytes(b"x" * 100_000)
     fill(dump, DocumentCache(least_bytes=1, folder_bytes_max=90_000))
     assert names_in(dump.parent) == {"dump.yaml", other.name, f".dump.yaml{SUFFIX}"}
+
+
+def test_an_entry_is_much_smaller_than_a_file_of_like_objects(tmp_path):
+    pods = [TEXT.replace("name: a", f"name: a{number}") for number in range(200)]
+    file = tmp_path / "dump.yaml"
+    file.write_text("---\n".join(pods))
+    fill(file)
+    assert (tmp_path / ENTRY).stat().st_size < file.stat().st_size / 10

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from podwright.apimachinery.objects import InputError, Node, encode, timestamp_ns
-from podwright.simulation.files.kwok_recording import is_recording, with_times
+from podwright.simulation.files.kwok_recording import is_recording, record_lines, with_times
 from podwright.simulation.files.manifests import load_bytes
 from podwright.simulation.files.record import change_lines, read_record
 
@@ -235,3 +235,17 @@ def test_a_recording_is_no_cluster_and_the_error_says_what_to_do():
         "r.yaml: document 2 (line 13): a recording of kwokctl, with changes of its objects;"
         " `podwright convert` writes the cluster at its end"
     ]
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        pytest.param(b"a: 1\nb: [\n", "r.yaml: line 3", id="not YAML, with its line"),
+        pytest.param(b"a: caf\xe9\n", "r.yaml", id="not text, which has no lines"),
+    ],
+)
+def test_a_recording_that_cannot_be_read_is_named(data, place):
+    with pytest.raises(InputError) as caught:
+        list(record_lines(data, "r.yaml"))
+    (error,) = caught.value.errors
+    assert error.source == place

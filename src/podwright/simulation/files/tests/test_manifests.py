@@ -395,3 +395,14 @@ def test_the_configuration_of_a_snapshot_is_read_with_notes_and_one_of_a_file_as
     loaded = load_bytes([("a", as_json(old))])
     assert loaded.configuration is not None
     assert (loaded.configuration.document, loaded.warnings) == (old, ())
+
+
+def test_a_kind_that_podwright_knows_is_not_a_custom_one():
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
+    other = {"apiVersion": "example.com/v1", "kind": "PodGroup"}
+    rest = {"metadata": {"name": "g"}, "spec": {"minMember": 2}}
+    documents = [each | rest for each in (group, other)]
+    loaded = load_bytes([("f", b"\n".join(map(as_json, documents)))])
+    assert len(loaded.objects) == 2
+    found = [entry.object.api_version for entry in loaded.of_custom_kinds()]
+    assert found == ["example.com/v1"]

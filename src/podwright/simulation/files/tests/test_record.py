@@ -492,3 +492,10 @@ def test_a_record_among_objects_is_one_error(line, is_record):
     messages = [str(one) for one in caught.value.errors]
     assert any("a record of changes" in each for each in messages) is is_record
     assert (len(messages) == 1) is is_record
+
+
+@pytest.mark.parametrize("year", [1700, 1960, 1969, 1970])
+def test_a_record_may_begin_at_any_time(year):
+    read = read_record(record(line("Add", NODE, f"{year}-12-31T23:59:59.5Z")), source="r")
+    assert (len(read.lines), read.steps_back) == (1, 0)
+    assert read.lines[0].time_ns == read.lines[0].seen_ns

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import InputError, ObjectMeta, Pod, PodSpec, PriorityClass
+from podwright.apimachinery.objects import (
+    InputError,
+    ObjectMeta,
+    Pod,
+    PodSpec,
+    PriorityClass,
+    Unknown,
+)
 from podwright.simulation.files import Sourced
 from podwright.simulation.files.manifests import load_bytes
 from podwright.simulation.files.references import missing_classes
@@ -219,3 +226,19 @@ def test_an_object_has_a_name_or_the_start_of_one(metadata, is_error):
         load_bytes([("f", data)])
     (one,) = error.value.errors
     assert (one.path, one.message) == ("metadata.name", "Required value: name or generateName")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({}, id="no template"),
+        pytest.param({"template": None}, id="null"),
+        pytest.param({"template": "web"}, id="a text"),
+        pytest.param({"template": {"spec": 3}}, id="no spec"),
+    ],
+)
+def test_a_workload_without_a_template_names_no_class(spec: dict[str, Any]) -> None:
+    metadata = ObjectMeta(namespace="a", name="d")
+    document = {**deployment(), "spec": spec}
+    workload = Unknown(api_version="apps/v1", kind="Deployment", metadata=metadata, raw=document)
+    assert not [*missing_classes([Sourced("f", workload)])]
