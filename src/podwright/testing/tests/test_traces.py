@@ -108,6 +108,42 @@ def test_an_attempt_more_or_less_is_a_difference_in_their_number(attempts: list[
     assert "the check failed" not in found
 
 
+@pytest.mark.parametrize(
+    ("point", "status", "calls"),
+    [
+        pytest.param("pre_bind", "Success", ["bind"], id="PreBind"),
+        pytest.param("pre_bind", "Error", ["patch_status"], id="PreBind that fails"),
+        pytest.param("bind", "Skip", ["bind"], id="Bind that leaves it to the next plugin"),
+        pytest.param("bind", "Error", ["patch_status"], id="Bind that fails"),
+    ],
+)
+def test_a_plugin_has_its_scripted_outcome_after_a_delay(
+    point: str, status: str, calls: list[str]
+) -> None:
+    name = {"pre_bind": "StubA", "bind": "StubBind"}[point]
+    binds = {"enabled": [{"name": "StubBind"}, {"name": "DefaultBinder"}]}
+    plugins = {
+        "preBind": {"enabled": [{"name": "StubA"}]},
+        "bind": binds | {"disabled": [{"name": "*"}]},
+    }
+    played = {name: {point: {"default/p": [{"status": status, "delay": 2.5}]}}}
+    replay = TraceReplay(
+        {
+            "start": START,
+            "objects": [encode(make_node("n")), encode(make_pod("p"))],
+            "config": CONFIG | {"profiles": [{"plugins": plugins}]},
+            "script": {"plugins": played},
+        }
+    )
+    replay.begin_step(0)
+    replay.do(CYCLE)
+    assert [name, point, "n"] in replay.plugin_calls["default/p"]
+    replay.begin_step(2.4)
+    assert replay.calls == {}
+    replay.begin_step(0.1)
+    assert [call["call"] for call in replay.calls["default/p"]] == calls
+
+
 BOUND = encode(make_pod("bound", node="n"))
 WAITING = encode(make_pod("waiting"))
 CLAIM = {

@@ -68,6 +68,22 @@ def test_the_nodes_of_a_request_to_an_extender_have_no_order(form: str) -> None:
     assert differences(case) == []
 
 
+@pytest.mark.parametrize("failure", ["delay_ms", "drop"])
+def test_a_reply_of_an_extender_that_does_not_arrive_is_an_error(failure: str) -> None:
+    def failing(case: Case) -> list[dict[str, Any]]:
+        replies = [reply for each in case["extenders_behaviour"] for reply in each.values()]
+        return [reply for reply in replies if failure in reply]
+
+    cases = [case for case in recorded("extenders") if failing(case) and "error" in case["expect"]]
+    found = []
+    for case in sorted(cases, key=lambda case: len(json.dumps(case)))[:8]:
+        assert differences(case) == []
+        for reply in failing(case):
+            del reply[failure]
+        found += differences(case)
+    assert "error" in found
+
+
 def test_a_gate_that_the_recorder_did_not_pass_is_left_out() -> None:
     given = (each for each in recorded("config") if each["gates"] == "NoSuchGate=true")
     (case,) = (each for each in given if each["accepted"])
