@@ -138,7 +138,7 @@ def test_nodes_are_those_that_were_there_then(a_run):
         pytest.param("batch --run RUN --at 29s", "its first was at 2026-01-01T00:00:30Z",
                      id="before it came"),
         pytest.param("batch --run RUN --at noon",
-                     '"noon": a duration since the start', id="no time"),
+                     '"noon": must be a duration since the start', id="no time"),
         pytest.param("batch --run RUN --at 2025-12-31T23:59:59Z",
                      "must not be before the start, 2026-01-01T00:00:00Z",
                      id="before the run"),
@@ -387,7 +387,7 @@ def test_the_cycle_and_the_queue_are_shown_on_demand(a_run):
         pytest.param("b", "start of the run", id="before the beginning"),
         pytest.param("C", "no earlier cycle", id="no cycle before"),
         pytest.param("g", "specify an event or a time: g NUMBER or g TIME", id="nowhere"),
-        pytest.param("g noon", '"noon": a duration since the start', id="no time"),
+        pytest.param("g noon", '"noon": must be a duration since the start', id="no time"),
         pytest.param("/", "specify a pod: / POD", id="no pod"),
         pytest.param("/ batsh",
                      'no pod "batsh" at this time or with an attempt in this run; did you mean '

@@ -41,8 +41,8 @@ from podwright.simulation.files import (
 )
 from podwright.simulation.recording import (
     SUFFIX,
-    DecisionLog,
     initial_lines,
+    open_log,
     record_line,
     record_of_log,
     start_of_run,
@@ -151,12 +151,12 @@ def run_convert(options: ConvertOptions) -> None:
 
 
 def _read(files: Sequence[str], setup: Setup, watch: Watch | None) -> _Contents:
-    logs = {path: folder for path in files if path != "-" and (folder := _log_of(Path(path)))}
+    logs = [path for path in files if path != "-" and _has_log(Path(path))]
     others = [path for path in files if path not in logs]
     records: list[tuple[str, bytes]] = []
     run_start_ns: int | None = None
-    for path, folder in logs.items():
-        with DecisionLog.open(folder) as log:
+    for path in logs:
+        with open_log(Path(path)) as log:
             run_start_ns = start_of_run(Path(path), log)
             records.append((path, b"".join(record_of_log(log))))
         print_message(
@@ -189,9 +189,9 @@ def _read(files: Sequence[str], setup: Setup, watch: Watch | None) -> _Contents:
     return _Contents(loaded, record, run_start_ns)
 
 
-def _log_of(path: Path) -> Path | None:
-    """Return the decision log: the folder itself or its folder `log`; None if neither is one."""
-    return next((one for one in (path, path / "log") if any(one.glob(f"*{SUFFIX}"))), None)
+def _has_log(path: Path) -> bool:
+    """Return whether the folder itself or its folder `log` is a decision log."""
+    return any(any(one.glob(f"*{SUFFIX}")) for one in (path, path / "log"))
 
 
 def _is_record(data: bytes, source: str) -> bool:

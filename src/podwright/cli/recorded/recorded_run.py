@@ -17,11 +17,11 @@ from podwright.scheduler.assembly import installed_plugins
 from podwright.scheduler.config import format_duration
 from podwright.scheduler.framework import Plugin
 from podwright.simulation.recording import (
-    DecisionLog,
     LogError,
     RunFolder,
     class_name,
     end_of_run,
+    open_log,
     start_of_run,
 )
 
@@ -62,8 +62,7 @@ class RecordedRun:
         folder = RunFolder.open(path) if has_manifest else None
         if folder is not None:
             folder.check_begun()
-        inner = path / "log"
-        self.log = DecisionLog.open(inner if inner.is_dir() else path)
+        self.log = open_log(path)
         self.given_plugins = tuple(plugins)
         self.plugins = self._with_installed(self.given_plugins)
         self.status: str = "" if folder is None else folder.manifest.status

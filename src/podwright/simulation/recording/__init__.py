@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     from podwright.simulation.recording.folders.run_contents import (
         end_of_run as end_of_run,
         labels_of_nodes as labels_of_nodes,
+        open_log as open_log,
         start_of_run as start_of_run,
         timeline_of_run as timeline_of_run,
     )

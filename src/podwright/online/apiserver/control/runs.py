@@ -38,7 +38,6 @@ from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.scheduler.framework import Plugin
 from podwright.simulation.recording import (
     TIMELINE_MEDIA_TYPE,
-    DecisionLog,
     ExplanationDocument,
     ExplanationMatrix,
     LogError,
@@ -49,6 +48,7 @@ from podwright.simulation.recording import (
     end_of_run,
     find_cycle,
     labels_of_nodes,
+    open_log,
     recorded_view,
     replay,
     start_of_run,
@@ -161,7 +161,7 @@ class _Opened:
 
     def __init__(self, path: Path, plugins: Iterable[type[Plugin]]) -> None:
         self.path = path
-        self.log = DecisionLog.open(path / "log")
+        self.log = open_log(path)
         self.plugins = tuple(plugins)
         known = {plugin.name for plugin in self.plugins}
         missing = [each.name for each in self.log.setup.plugins if each.name not in known]

@@ -38,6 +38,7 @@ from podwright.simulation.recording.comparison.scenario import (
     diff_scenarios,
 )
 from podwright.simulation.recording.explanations.explain import explain_cycles
+from podwright.simulation.recording.folders.run_contents import open_log
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import NO_ACTIONS, Entry, decode_actions
 from podwright.simulation.recording.log.replay import replay
@@ -241,8 +242,7 @@ def log_of(run: RecordedRun | DecisionLog | str | Path) -> DecisionLog:
     if isinstance(run, DecisionLog):
         return run
     if isinstance(run, str | Path):
-        inner = Path(run) / "log"
-        return DecisionLog.open(inner if inner.is_dir() else run)
+        return open_log(Path(run))
     if isinstance(run, RecordedRun):
         return run.log
     raise TypeError(

@@ -11,6 +11,7 @@ from podwright.apimachinery.objects import Node, timestamp_ns
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import Machine
 from podwright.simulation.recording.folders.run_folder import RunFolder
+from podwright.simulation.recording.folders.run_manifest import RunError
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.timelines.columns import encode_chunks
 from podwright.simulation.recording.timelines.feed import timeline_of_log
@@ -20,6 +21,32 @@ class _Summary(msgspec.Struct, kw_only=True):
     """The field of a summary that is read here."""
 
     end: str
+
+
+def open_log(path: Path) -> DecisionLog:
+    """Open the decision log of a run.
+
+    Parameters
+    ----------
+    path : Path
+        The folder that `podwright simulate` wrote, or the folder of the log alone.
+
+    Raises
+    ------
+    RunError
+        If the manifest cannot be read, or the log lacks events that the run had at its end.
+    LogError
+        If there is no log, or it cannot be read.
+    """
+    inner = path / "log"
+    log = DecisionLog.open(inner if inner.is_dir() else path)
+    if (path / "manifest.json").exists():
+        try:
+            RunFolder.open(path).check_whole(len(log))
+        except RunError:
+            log.close()
+            raise
+    return log
 
 
 def start_of_run(path: Path, log: DecisionLog) -> int:

@@ -229,6 +229,26 @@ class RunFolder:
                 f" resume it with: {self.resume_command}"
             )
 
+    def check_whole(self, event_count: int) -> None:
+        """Check that the log has all events.
+
+        Parameters
+        ----------
+        event_count : int
+            How many it has.
+
+        Raises
+        ------
+        RunError
+            A part of the log is absent, as after a copy that was interrupted.
+        """
+        expected = self.manifest.events or 0
+        if event_count < expected:
+            raise RunError(
+                f"{self.path} is not complete: its log has {event_count:,} of {expected:,} events; "
+                "copy the folder again, or repeat the run"
+            )
+
     def write_checkpoint(self, state: bytes, rows: Rows) -> None:
         """Write a checkpoint; the log must have been synced.
 
@@ -307,11 +327,19 @@ class RunFolder:
         self._replace("metrics.prom", metrics.encode())
         self._replace_by("objects.json", _json_list(objects))
 
-    def close(self, status: Status, warnings: Sequence[str] = ()) -> None:
-        """Write the status and release the lock; a finished run loses its checkpoint."""
+    def close(
+        self, status: Status, warnings: Sequence[str] = (), *, events: int | None = None
+    ) -> None:
+        """Write the status and release the lock; a finished run loses its checkpoint.
+
+        Parameters
+        ----------
+        status, warnings, events
+            As in the manifest.
+        """
         try:
             # The status first: an unfinished run without a checkpoint would start again.
-            self._write_manifest(status, warnings)
+            self._write_manifest(status, warnings, events)
             if status == "finished":
                 (self.path / "checkpoint").unlink(missing_ok=True)
                 shutil.rmtree(self.path / "parts", ignore_errors=True)
@@ -387,9 +415,11 @@ class RunFolder:
         except UNDECODABLE as error:
             raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
 
-    def _write_manifest(self, status: Status, warnings: Sequence[str] = ()) -> None:
+    def _write_manifest(
+        self, status: Status, warnings: Sequence[str] = (), events: int | None = None
+    ) -> None:
         self.manifest = msgspec.structs.replace(
-            self.manifest, status=status, warnings=tuple(warnings)
+            self.manifest, status=status, warnings=tuple(warnings), events=events
         )
         self._replace("manifest.json", _json(self.manifest))
 

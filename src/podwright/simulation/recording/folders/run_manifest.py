@@ -67,6 +67,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         All other options.
     warnings : tuple of str
         Remarks on the run; written at its end.
+    events : int or None
+        How many events the log has; written at the end.
     """
 
     format: int = FORMAT
@@ -80,6 +82,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     gates: dict[str, bool] = {}
     options: dict[str, Any] = {}
     warnings: tuple[str, ...] = ()
+    events: int | None = None
 
 
 def sha256_of(data: bytes) -> str:

@@ -292,6 +292,15 @@ def test_an_interrupted_run_says_how_to_resume_it(tmp_path, options, command, op
     folder.check_begun()
 
 
+def test_a_log_that_lacks_events_is_not_that_of_a_whole_run(tmp_path, opened):
+    folder = opened(RunFolder.create(tmp_path / "run", MANIFEST))
+    folder.check_whole(0)
+    folder.close("finished", events=1_200)
+    folder.check_whole(1_200)
+    with pytest.raises(RunError, match="run is not complete: its log has 1,199 of 1,200 events; "):
+        folder.check_whole(1_199)
+
+
 def test_an_interruption_removes_results_and_the_lock_once(tmp_path, begun, opened):
     folder = begun(tmp_path)
     folder.write_end({"placed": 1}, "", [make_pod("a"), make_node("n1")])

@@ -34,6 +34,7 @@ from podwright.simulation.recording import (
     explain_cycle,
     explain_cycles,
     gated_pods,
+    open_log,
     permit_waits,
     replay,
     select_cycles,
@@ -185,7 +186,7 @@ class Run:
         found.check_begun()
         manifest = found.manifest
         with ExitStack() as opened:
-            log = opened.enter_context(DecisionLog.open(found.log_path))
+            log = opened.enter_context(open_log(found.path))
             machine = replay(log, plugins=own)
             end_ns = log.time_of(len(log) - 1) if len(log) else manifest.start_ns
             if found.has_results:

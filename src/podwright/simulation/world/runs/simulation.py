@@ -390,7 +390,11 @@ class Simulation:
                 folder.write_tables(TABLES, self._parts())
             metrics = world.machine.metrics_snapshot()
             folder.write_end(msgspec.to_builtins(summary), render_text(metrics), _objects(world))
-            folder.close("interrupted" if is_interrupted else "finished", self.warnings)
+            folder.close(
+                "interrupted" if is_interrupted else "finished",
+                self.warnings,
+                events=len(world.log),
+            )
         return summary
 
     def _timeline(self) -> Timeline:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 import podwright as pw
 from podwright._plots import picture
-from podwright.simulation.recording import TABLES
+from podwright.simulation.recording import TABLES, log_of, open_log
 from podwright.simulation.recording.folders.run_folder import RunFolder
 from podwright.simulation.recording.folders.run_manifest import RunError
 from podwright.simulation.world.runs.run import Run
@@ -162,6 +162,17 @@ def test_damaged_results_are_reported(tmp_path):
     (tmp_path / "run/objects.json").write_text("[")
     with pytest.raises(RunError, match=r"cannot be read"):
         pw.Run.open(tmp_path / "run")
+
+
+def test_a_finished_run_whose_log_was_cut_is_reported(tmp_path):
+    played(tmp_path / "run")
+    segment = tmp_path / "run/log/00000000.pwlog"
+    segment.write_bytes(segment.read_bytes()[:-1])
+    message = "run is not complete: its log has 0 of "
+    for read in (pw.Run.open, lambda path: pw.diff(path, path), log_of, open_log):
+        with pytest.raises(RunError, match=message):
+            read(tmp_path / "run")
+    assert len(open_log(tmp_path / "run/log")) == 0, "nothing is known of a log alone"
 
 
 def test_all_attempts_are_explained_in_the_order_of_their_cycles():
