@@ -22,6 +22,7 @@ from podwright.apimachinery.objects import (
     ResourceSlice,
     Unknown,
     api_group,
+    encode,
     nearest,
     parse_duration,
     unsupported,
@@ -210,6 +211,27 @@ def hash_of(spec: CardSpec) -> str:
 def slice_name(node: str, driver: str, index: int) -> str:
     """Return the name of a slice that the simulated driver of a node publishes."""
     return f"{node}-{driver}-{index}"
+
+
+def copied_slice(of: ResourceSlice, node: str) -> ResourceSlice:
+    """Return the slice of a new node that is like one of another node.
+
+    Parameters
+    ----------
+    of : ResourceSlice
+        That of the other node.
+    node : str
+        The name of the new node, which also names the pool and the slice.
+    """
+    document = encode(of)
+    pool = document["spec"]["pool"]
+    named = pool["name"].replace(of.spec.node_name, node)
+    if named == pool["name"]:
+        named = f"{named}-{node}"
+    spec = document["spec"] | {"nodeName": node, "pool": pool | {"name": named}}
+    made = decode(document | {"metadata": {"name": f"{of.name}-{node}"}, "spec": spec})
+    assert isinstance(made, ResourceSlice), made.kind
+    return made
 
 
 def slices_of_cards(

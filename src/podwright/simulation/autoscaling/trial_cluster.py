@@ -21,6 +21,7 @@ from podwright.apimachinery.devices import (
     CardSpec,
     DeviceId,
     Pool,
+    copied_slice,
     is_cards,
     read_cards,
     slices_of_cards,
@@ -29,7 +30,6 @@ from podwright.apimachinery.objects import (
     Node,
     Pod,
     ResourceSlice,
-    decode,
     encode,
     pending_requests,
     with_fields,
@@ -229,7 +229,7 @@ class TrialCluster:
         slot_of = self.scheduler.cluster.nodes.slot_of
         for name in sorted(of_nodes.keys() & slot_of.keys() - {node.name}):
             if pool_of(self.node(name), self._pool_label) == pool:
-                return [_copied(each, node.name) for each in of_nodes[name]]
+                return [copied_slice(each, node.name) for each in of_nodes[name]]
         return []
 
     def waits_for_devices(self, node: Node) -> bool:
@@ -354,19 +354,6 @@ class TrialCluster:
         cluster = self.scheduler.cluster
         placed = cluster.pods_on[cluster.nodes.slot_of[name]]
         return [placed[key].pod for key in sorted(placed)]
-
-
-def _copied(of: ResourceSlice, node: str) -> ResourceSlice:
-    """Return the slice of a new node that is like one of another node."""
-    document = encode(of)
-    pool = document["spec"]["pool"]
-    named = pool["name"].replace(of.spec.node_name, node)
-    if named == pool["name"]:
-        named = f"{named}-{node}"
-    spec = document["spec"] | {"nodeName": node, "pool": pool | {"name": named}}
-    made = decode(document | {"metadata": {"name": f"{of.name}-{node}"}, "spec": spec})
-    assert isinstance(made, ResourceSlice), made.kind
-    return made
 
 
 def _pool_use(pool: Pool, used: Container[DeviceId]) -> float:

@@ -20,6 +20,7 @@ from typing import Final, Unpack
 
 import msgspec
 
+from podwright.apimachinery.devices import CARDS, copied_slice
 from podwright.apimachinery.documents import did_you_mean, problem
 from podwright.apimachinery.objects import (
     FieldError,
@@ -520,6 +521,10 @@ class _Planner:
         """Add a node like another one, and return its name."""
         node, new = next(node for node in world.nodes if node.name == name), f"{name}-new"
         world.do(Apply(type_of(node, name).node(new)))
+        for of in world.machine.cluster.devices.slice_objects():
+            # Described cards are published for the new node, too.
+            if of.spec.node_name == name and CARDS not in of.metadata.annotations:
+                world.do(Apply(copied_slice(of, new)))
         return new
 
     def _blocked(self, world: World, unfit: tuple[Unfit, ...]) -> Iterator[BlockedNode]:

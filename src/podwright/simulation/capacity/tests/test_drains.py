@@ -15,6 +15,7 @@ from podwright.apimachinery.objects import (
     Object,
     OwnerReference,
     decode,
+    encode,
     with_fields,
 )
 from podwright.cluster.kubelets import RUN_DELAY
@@ -195,6 +196,27 @@ def test_a_surge_upgrade_adds_nodes_first():
     plan = pw.drain_plan(objects, ["n0", "n1"], surge=1)
     assert plan.is_complete
     assert sorted(step.added for step in plan.steps) == [("n0-new",), ("n1-new",)]
+
+
+def test_a_new_node_of_a_surge_has_the_devices_of_the_old_one():
+    pool = {"name": "n0", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "d.io", "nodeName": "n0", "pool": pool, "devices": [{"name": "x"}]}
+    device_class = {"extendedResourceName": "d.io/x"}
+    objects = [
+        decode({"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": "o"}} | more)
+        for kind, more in (
+            ("DeviceClass", {"spec": device_class}),
+            ("ResourceSlice", {"spec": spec}),
+        )
+    ]
+    pod = workload(replicas=1)
+    document = encode(pod)
+    container = document["spec"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"requests": {"d.io/x": "1"}, "limits": {"d.io/x": "1"}}
+    plan = pw.drain_plan([*nodes(1), *objects, decode(document)], ["n0"], surge=1)
+    assert plan.is_complete
+    (move,) = plan.steps[0].moves
+    assert move.to == "n0-new"
 
 
 def test_an_upgraded_node_is_gone_before_the_next_step():

@@ -26,7 +26,7 @@ from podwright.simulation.capacity.filling import _place_all, settle
 from podwright.simulation.capacity.scaling import _moves
 from podwright.simulation.capacity.stand_ins import with_stand_ins
 from podwright.simulation.capacity.tests.test_counting import owned
-from podwright.simulation.world import START_NS
+from podwright.simulation.world import START_NS, World
 from podwright.testing import make_node, make_pod
 
 MINUTE_NS = 60_000_000_000
@@ -231,14 +231,13 @@ def test_a_budget_with_labels_that_no_pod_has_protects_nothing():
 
 
 def test_each_new_node_of_a_surge_is_like_the_one_that_it_replaces():
-    added: list[Any] = []
-    nodes = [make_node("n0", cpu="1"), make_node("n1", cpu="2", labels={"a": "b"})]
-    world = world_of([], nodes=nodes, do=added.append)
+    world = World()
+    world.add(make_node("n0", cpu="1"), make_node("n1", cpu="2", labels={"a": "b"}))
     assert planner(world)._new_node(world, "n1") == "n1-new"
-    (request,) = added
-    assert request.obj.name == "n1-new"
-    assert request.obj.status.allocatable["cpu"] == "2"
-    assert request.obj.metadata.labels["a"] == "b"
+    world.run_until("1s")
+    (made,) = [node for node in world.nodes if node.name == "n1-new"]
+    assert made.status.allocatable["cpu"] == "2"
+    assert made.metadata.labels["a"] == "b"
 
 
 @pytest.mark.parametrize(("is_owned", "is_again"), [(True, True), (False, False)])
