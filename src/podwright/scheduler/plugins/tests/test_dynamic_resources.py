@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -452,6 +453,10 @@ UNUSED: Any = None
 """A failed cycle that is not read."""
 
 
+REJECTED_BY_OTHERS: Any = SimpleNamespace(status_of=lambda _: Status.unschedulable("taken"))
+"""A failed cycle whose nodes the plugin has not rejected."""
+
+
 def test_without_its_gate_the_plugin_does_nothing() -> None:
     gates = Gates({"DynamicResourceAllocation": False})
     incoming = pod("p", "one")
@@ -473,6 +478,9 @@ def test_without_its_gate_the_plugin_does_nothing() -> None:
     [
         pytest.param(None, Status.error("not found"), id="no state"),
         pytest.param([], Status.unschedulable("no new claims to deallocate"), id="no claims"),
+        pytest.param(
+            [claim("one")], Status.unschedulable("still not schedulable"), id="one without devices"
+        ),
     ],
 )
 def test_no_claim_is_deallocated_without_one(state: list[Any] | None, status: Status) -> None:
@@ -481,7 +489,7 @@ def test_no_claim_is_deallocated_without_one(state: list[Any] | None, status: St
     cycle = cycle_of(incoming, own("x"))
     if state is not None:
         cycle.write(STATE, PodDevices(incoming, state, None))
-    result = DynamicResources().post_filter(cycle, UNUSED)
+    result = DynamicResources().post_filter(cycle, REJECTED_BY_OTHERS)
     assert (result.status, result.calls) == (status, ())
 
 

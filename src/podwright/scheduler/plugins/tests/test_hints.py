@@ -144,7 +144,8 @@ def test_dynamic_resources_after_a_claim_change(waiting, old, new, expected):
 def test_claim_changes_concern_all_pods_only_if_devices_are_freed():
     free, taken = claim("o"), claim("o", allocation=ALLOCATION)
     assert dynamic_resources.users_of_claim(taken, free) is None
-    assert dynamic_resources.users_of_claim(free, taken) == Concerned("", "default/o")
+    for old, new in ((free, taken), (taken, taken), (free, free)):
+        assert dynamic_resources.users_of_claim(old, new) == Concerned("", "default/o")
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": True}
     document = encode(free)
     document["metadata"] = {**document["metadata"], "ownerReferences": [owner]}
