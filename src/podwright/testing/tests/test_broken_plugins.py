@@ -83,6 +83,10 @@ def replace_scores(self: pw.Plugin, cycle: Any, nodes: Any, out: Any) -> None:
     out.values = np.zeros(nodes.n_slots)
 
 
+def pass_all(self: pw.Plugin, cycle: Any, node: Any) -> pw.Status:
+    return OK
+
+
 def odd_key(self: pw.Plugin, pod: pw.Pod, timestamp_ns: int) -> Any:
     return [1] if pod.metadata.name == "plain" else "key"
 
@@ -272,6 +276,24 @@ def test_the_first_finding(members: dict[str, Any], expected: str) -> None:
     finding = caught.value.report.findings[0]
     assert f"{finding.check}: {finding.message}" == expected
     assert finding.check in caught.value.report.checked
+
+
+@pytest.mark.parametrize(
+    ("members", "count"),
+    [
+        pytest.param({"fillter": pass_all}, 1, id="which would be its only method"),
+        pytest.param({"fillter": pass_all, "scor": pass_all}, 2, id="and another one"),
+        pytest.param({"name": "", "fillter": pass_all}, 2, id="of a plugin without a name"),
+    ],
+)
+def test_a_misspelt_method_is_the_finding_and_not_that_there_is_none(
+    members: dict[str, Any], count: int
+) -> None:
+    with pytest.raises(PluginCheckFailed) as caught:
+        check_plugin(plugin(**members))
+    findings = [each.message for each in caught.value.report.findings]
+    assert len(findings) == count
+    assert not any("no extension point" in each for each in findings)
 
 
 def test_a_report_names_the_plugin_and_the_class_of_one_without_a_name():
