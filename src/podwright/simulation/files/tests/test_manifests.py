@@ -163,7 +163,7 @@ def test_the_newest_version_of_an_object_counts_whatever_their_order():
         kind = {"apiVersion": f"example.com/{version}", "kind": "Thing"}
         return {**kind, "metadata": metadata, "spec": spec}
 
-    order = ["other", "v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1", "v2"]
+    order = ["other", "v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta10", "v1", "v2", "v10"]
     for low, high in itertools.combinations(order, 2):
         for several in ((low, high), (high, low)):
             (obj,) = load_bytes([(each, as_json(budget(each, x=each))) for each in several])

@@ -40,7 +40,8 @@ def test_lines_are_read_in_order_and_unknown_ones_are_ignored():
         (7, "condition", "a/q", ""),
         (8, "unschedulable", "a/q", ""),
     ]
-    assert log.lines[2].evaluated_count == 120
+    assert [one.evaluated_count for one in log.lines] == [0, 0, 120, 0, 0, 0, 0]
+    assert [one.feasible_count for one in log.lines] == [0, 0, 100, 0, 0, 0, 0]
     assert log.lines[3].victim == "a/p"
     assert all(isinstance(each.event, str) for each in log.lines)
     assert [one.is_nominating for one in log.lines[4:6]] == [True, False]
