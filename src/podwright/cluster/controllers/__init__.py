@@ -98,6 +98,9 @@ if TYPE_CHECKING:
         enabled_controllers as enabled_controllers,
         served_controllers as served_controllers,
     )
-    from podwright.cluster.controllers.workload_pods import expanded as expanded
+    from podwright.cluster.controllers.workload_pods import (
+        expanded as expanded,
+        missing_replica_sets as missing_replica_sets,
+    )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -26,6 +26,7 @@ from podwright.apimachinery.objects import (
     StorageClass,
     decode_as,
     with_fields,
+    workload_of,
 )
 from podwright.cluster.api import PodQuotas, check_objects
 from podwright.cluster.controllers.adoption import pod_from_template
@@ -36,7 +37,10 @@ from podwright.cluster.controllers.apps.daemon_pods import (
     daemon_pod,
     target_node,
 )
-from podwright.cluster.controllers.apps.deployment_status import replica_set_document
+from podwright.cluster.controllers.apps.deployment_status import (
+    TEMPLATE_HASH,
+    replica_set_document,
+)
 from podwright.cluster.controllers.apps.rollout import REVISION, deployment_spec, revision_number
 from podwright.cluster.controllers.apps.stateful_pods import (
     stateful_claim,
@@ -126,8 +130,51 @@ def _within_quotas(given: Sequence[Object], expansion: Expansion) -> Expansion:
     )
 
 
+def missing_replica_sets(objects: Iterable[Object]) -> list[Object]:
+    """Return the replica sets of deployments that their pods name and that are not there.
+
+    Without them, as in a dump of deployments and pods, the controllers would create others, and all
+    pods once more. Of several sets of a deployment, it is the one of the youngest pod, with the
+    template of the deployment.
+    """
+    given = list(objects)
+    deployments = {obj.key: obj for obj in given if kind_of(obj) == DEPLOYMENT}
+    sets = [obj for obj in given if kind_of(obj) == REPLICA_SET]
+    for obj in sets:
+        if owner := obj.metadata.controller:
+            deployments.pop(f"{obj.namespace}/{owner.name}", None)
+    present = {obj.key for obj in sets}
+    pods: dict[NamespacedName, list[Pod]] = {}
+    for obj in given if deployments else ():
+        if isinstance(obj, Pod) and is_active(obj) and (owner := obj.metadata.controller):
+            kind, key = workload_of(obj) or ("", "")
+            is_missing = f"{obj.namespace}/{owner.name}" not in present
+            if kind == DEPLOYMENT[1] and key in deployments and is_missing:
+                pods.setdefault(key, []).append(obj)
+    return [_replica_set_of(deployments[key], members) for key, members in pods.items()]
+
+
+def _replica_set_of(deployment: KubernetesObject, pods: Sequence[Pod]) -> Object:
+    """Return the replica set of the youngest of the pods of a deployment, as a server has it."""
+    youngest = max(pods, key=lambda pod: pod.metadata.creation_timestamp or "")
+    owner = youngest.metadata.controller
+    assert owner is not None, "a pod of a deployment has a controller"
+    document = replica_set_document(
+        deployment,
+        deployment_spec(spec_of(deployment)),
+        name=owner.name,
+        label=youngest.metadata.labels[TEMPLATE_HASH],
+        replicas=sum(pod.metadata.controller == owner for pod in pods),
+        annotations={},
+    )
+    document["metadata"] |= {"uid": owner.uid, "resourceVersion": "1"}
+    return decode_as(document, ReplicaSet, source=f"{deployment.kind} {deployment.key}")
+
+
 class _Expander:
     def __init__(self, objects: list[Object]) -> None:
+        sets = missing_replica_sets(objects)
+        objects = [*sets, *objects]
         self._objects = objects
         self._nodes = [obj for obj in objects if isinstance(obj, Node)]
         self._names = {obj.key for obj in objects if isinstance(obj, Pod)}
@@ -135,8 +182,7 @@ class _Expander:
         self._owned: dict[tuple[str, NamespacedName], list[KubernetesObject]] = {}
         for obj in objects:
             self._count(obj)
-        self._has_pods_of_sets = any(kind == REPLICA_SET[1] for kind, _ in self._owned)
-        self._added: list[Object] = []
+        self._added: list[Object] = sets
 
     def run(self) -> Expansion:
         workloads = [obj for obj in self._objects if kind_of(obj) in EXPANDED_KINDS]
@@ -165,16 +211,9 @@ class _Expander:
             self._owned.setdefault(owner, []).append(obj)
 
     def _existing(self, owner: KubernetesObject) -> list[Pod]:
-        """Return the active pods of a workload, also those of its replica sets and jobs.
-
-        A Deployment without replica sets has the pods of the one that it would create.
-        """
+        """Return the active pods of a workload, also those of its replica sets and jobs."""
         found: list[Pod] = []
-        owned = self._owned.get((owner.kind, owner.key), ())
-        if self._has_pods_of_sets and kind_of(owner) == DEPLOYMENT and not owned:
-            label = template_hash(deployment_spec(spec_of(owner)).template, None)
-            owned = self._owned.get((REPLICA_SET[1], f"{owner.key}-{label}"), ())
-        for obj in owned:
+        for obj in self._owned.get((owner.kind, owner.key), ()):
             if isinstance(obj, Pod):
                 if is_active(obj):
                     found.append(obj)

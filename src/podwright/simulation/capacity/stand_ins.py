@@ -20,6 +20,7 @@ from podwright.apimachinery.objects import (
     require_objects,
     without_label_keys,
 )
+from podwright.cluster.controllers import missing_replica_sets
 from podwright.simulation.world import with_present_owners
 
 _ManyPods: TypeAlias = Sequence[Pod]
@@ -51,6 +52,7 @@ def with_stand_ins(objects: Iterable[Object]) -> list[Object]:
     """Return objects whose owners all exist: with stand-ins for missing controllers of pods."""
     given = list(objects)
     require_objects(given)
+    given += missing_replica_sets(given)
     uids = {obj.uid for obj in given if obj.uid}
     pods: dict[_Key, list[Pod]] = {}
     for obj in given:

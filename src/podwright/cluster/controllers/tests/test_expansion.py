@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.devices import claims_of_pod, generated_claims
-from podwright.apimachinery.objects import InvalidObject, Pod, ResourceClaim, decode, with_fields
-from podwright.cluster.controllers import ExpandedWorkload, expand
+from podwright.apimachinery.objects import (
+    InvalidObject,
+    Pod,
+    ResourceClaim,
+    decode,
+    encode,
+    with_fields,
+)
+from podwright.cluster.controllers import ExpandedWorkload, expand, missing_replica_sets
 from podwright.testing import make_node
 
 TEMPLATE: dict[str, Any] = {
@@ -381,8 +388,69 @@ def test_the_pods_of_an_expansion_are_those_of_the_workload(kind, more):
     assert (len(found.pods), found.new_count) == (2 + more, more)
 
 
-def test_the_pods_of_another_template_are_not_those_of_a_deployment():
+def test_the_pods_of_another_template_are_those_of_a_deployment():
     pods = [each for each in expand([workload("Deployment")]).objects if isinstance(each, Pod)]
     template = {**TEMPLATE, "spec": {"containers": [{"name": "main", "image": "web:2"}]}}
     (found,) = expand([workload("Deployment", template=template), *pods]).workloads
-    assert found.new_count == 1
+    assert found.new_count == 0
+
+
+def pod_of_set(name: str, hash_: str, created: str = "", **more: Any) -> Any:
+    """Return a pod of a replica set of the deployment web, as a server has it."""
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"web-{hash_}",
+                 "uid": f"uid-{hash_}", "controller": True}  # fmt: skip
+    metadata = {"name": name, "namespace": "shop", "uid": name, "ownerReferences": [reference],
+                "labels": {"app": "web", "pod-template-hash": hash_}}  # fmt: skip
+    if created:
+        metadata["creationTimestamp"] = f"2026-01-01T00:00:{created}Z"
+    spec = {"containers": [{"name": "main", "image": "web:1"}]}
+    return decode({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec} | more)
+
+
+def test_the_replica_set_of_a_deployment_that_is_missing_is_that_of_its_youngest_pod():
+    """Its template is the deployment's, so that its controller does not create another one."""
+    deployment = workload("Deployment", metadata=SERVER, replicas=3)
+    ended = pod_of_set("z", "c", "59", status={"phase": "Failed"})
+    pods = [pod_of_set("a", "a", "01"), pod_of_set("b", "b", "03"), pod_of_set("c", "b", "02")]
+    (found,) = missing_replica_sets([deployment, *pods, pod_of_set("d", "a"), ended])
+    assert (found.key, found.uid, found.metadata.is_from_server) == ("shop/web-b", "uid-b", True)
+    owner = found.metadata.controller
+    assert owner is not None
+    assert (owner.kind, owner.name, owner.uid) == ("Deployment", "web", deployment.uid)
+    document = encode(found)
+    assert document["spec"]["replicas"] == 2
+    labels = document["spec"]["template"]["metadata"].pop("labels")
+    assert labels["pod-template-hash"] == "b"
+    assert document["spec"]["template"]["spec"] == encode(deployment)["spec"]["template"]["spec"]
+
+
+def test_new_pods_of_a_deployment_are_those_of_its_missing_replica_set():
+    pods = [pod_of_set("a", "b")]
+    expansion = expand([workload("Deployment", replicas=3), *pods])
+    new = [each for each in expansion.objects if isinstance(each, Pod)]
+    controllers = [each.metadata.controller for each in new]
+    owners = {(owner.name, owner.uid) for owner in controllers if owner is not None}
+    assert (len(new), owners) == (2, {("web-b", "uid-b")})
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param([], id="no deployment"),
+        pytest.param([("ReplicaSet", {"name": "web-b"})], id="no deployment and the set"),
+        pytest.param(
+            [("Deployment", {}), ("ReplicaSet", {"name": "web-b"})], id="the set without an owner"
+        ),
+        pytest.param(
+            [("Deployment", {}), ("ReplicaSet", {"name": "web-x", "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u",
+                 "controller": True}]})],
+            id="another set of the deployment",
+        ),
+        pytest.param([("Deployment", {"namespace": "other"})], id="of another namespace"),
+        pytest.param([("Deployment", {"name": "db"})], id="of another name"),
+    ],
+)  # fmt: skip
+def test_no_replica_set_is_missing(others):
+    objects = [workload(kind, metadata=metadata) for kind, metadata in others]
+    assert missing_replica_sets([*objects, pod_of_set("a", "b")]) == []

@@ -147,6 +147,27 @@ def test_pods_keep_an_owner_that_has_a_uid_and_no_time_of_creation():
     assert [(move.pod, move.node) for move in step.moves] == [("default/web-1", "n0")]
 
 
+def test_a_dump_without_replica_sets_has_the_pods_of_its_deployments_once():
+    server = {"uid": "d", "resourceVersion": "7", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-x", "controller": True}
+    labels = {"app": "web", "pod-template-hash": "x"}
+    deployment = workload(replicas=2)
+    objects = [*nodes(3), decode(with_metadata(deployment.raw, server))]
+    for index in range(2):
+        pod = make_pod(f"web-x-{index}", cpu="1", node=f"n{index}", labels=labels)
+        own = server | {"uid": f"p{index}", "ownerReferences": [owner | {"uid": "r"}]}
+        objects.append(decode(with_metadata(encode(pod), own)))
+    (step,) = pw.drain_plan(objects, ["n0"]).steps
+    assert [move.pod for move in step.moves] == ["default/web-x-0"]
+    assert step.moves[0].replacement.startswith("default/web-x-")
+    run = pw.simulate(objects, until="1h", progress=False)
+    assert sorted(run.node_of) == ["default/web-x-0", "default/web-x-1"]
+
+
+def with_metadata(document, more):
+    return {**document, "metadata": {**document["metadata"], **more}}
+
+
 def test_pods_that_nobody_creates_again_are_gone():
     volume = {"volumes": [{"name": "tmp", "emptyDir": {}}]}
     pod = make_pod("alone", cpu="1")

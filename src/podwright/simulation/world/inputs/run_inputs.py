@@ -38,7 +38,11 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import object_problems
-from podwright.cluster.controllers import autoscalers_with_usage, wrong_usages
+from podwright.cluster.controllers import (
+    autoscalers_with_usage,
+    missing_replica_sets,
+    wrong_usages,
+)
 from podwright.cluster.kubelets import (
     STAGE,
     Stage,
@@ -205,6 +209,7 @@ class Inputs:
         warnings: list[str] = []
         self.stages = _stages(stages, start_ns, errors, warnings)
         objects = [entry.object for entry in sourced]
+        objects += missing_replica_sets(objects)
         pods = [obj for obj in objects if isinstance(obj, Pod)]
         arrivals = _arrivals(pods, sourced, start_ns, ending, errors)
         # Pods of the start that are never deleted are created with the other initial objects.
