@@ -36,10 +36,14 @@ class RevisionNaming(msgspec.Struct, frozen=True):
         Computes a hash from the data and the collision count.
     label : str
         The label of a revision that holds the hash.
+    reads_nulls : bool
+        Whether the newest revision is that of the current template if they differ in nulls only,
+        as those do that Kubernetes before 1.34 wrote.
     """
 
     hash_of: Callable[[Document, int | None], str]
     label: str
+    reads_nulls: bool = False
 
 
 class Revisions(Requests):
@@ -98,6 +102,8 @@ class Revisions(Requests):
         if self._initial is not None:
             number = self._initial[1]
         equal = [each for each in self.all if data_of(each) == data]
+        if not equal and naming.reads_nulls and self.all and _sorted(data_of(self.all[-1])) == data:
+            return self.all[-1]
         if not equal:
             return self._create(data, naming, number)
         found = equal[-1]
@@ -240,6 +246,13 @@ def template_patch(template: Document) -> Document:
     Upstream: pkg/controller/statefulset/stateful_set_utils.go, getPatch
     """
     return {"spec": {"template": _sorted({**template, "$patch": "replace"})}}
+
+
+def with_nulls(data: Document) -> Document:
+    """Return the data of a revision as Kubernetes before 1.34 wrote it."""
+    template = (data.get("spec") or {}).get("template") or {}
+    metadata = {"creationTimestamp": None, **(template.get("metadata") or {})}
+    return {"spec": {"template": {**template, "metadata": metadata}}}
 
 
 def template_of_patch(data: Document) -> Document:

@@ -38,6 +38,7 @@ from podwright.cluster.controllers.apps.controller_revisions import (
     revision_hash,
     template_of_patch,
     template_patch,
+    with_nulls,
 )
 from podwright.cluster.controllers.apps.stateful_pods import (
     StatefulSpec,
@@ -54,7 +55,7 @@ from podwright.cluster.controllers.apps.stateful_pods import (
     with_retention,
 )
 from podwright.cluster.controllers.interface import Actions, Keys, ReportedWrite, Requests, Version
-from podwright.cluster.controllers.kinds import PVC, STATEFUL_SET
+from podwright.cluster.controllers.kinds import CONTROLLER_REVISION, PVC, STATEFUL_SET
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
 from podwright.cluster.controllers.workload_fields import (
@@ -66,7 +67,7 @@ from podwright.cluster.controllers.workload_fields import (
 from podwright.cluster.store import POD
 
 _ENDED: Final = ("Succeeded", "Failed")
-_NAMING: Final = RevisionNaming(revision_hash, "controller.kubernetes.io/hash")
+_NAMING: Final = RevisionNaming(revision_hash, "controller.kubernetes.io/hash", reads_nulls=True)
 
 
 class StatefulSetController(PodOwnerController):
@@ -198,13 +199,26 @@ class _Sync(Requests):
         ]
         data = template_patch(self._spec.template)
         collisions = self._current_status.get("collisionCount") or 0
-        self._revisions = Revisions(lister, owner, data, _NAMING, collisions, source)
+        initial = self._initial_revision(data, collisions)
+        self._revisions = Revisions(lister, owner, data, _NAMING, collisions, source, initial)
         self._update = self._revisions.update_revision
         self._current = self._revisions.named(self._current_status.get("currentRevision", ""))
         self._bases: dict[str, Pod] = {}
         self._out: Actions = list(self._revisions.actions)
         self._updated_claims: set[str] = set()
         self._deleted = 0
+
+    def _initial_revision(self, data: Document, collisions: int) -> tuple[str, int] | None:
+        """Return the hash and number of the revision of imported pods, if its data had nulls.
+
+        A dump of a cluster seldom includes its controller revisions. Those of a cluster that was
+        older than 1.34 when its pods were created have another hash than the one computed here.
+        """
+        name = self._current_status.get("updateRevision")
+        if not name or self._lister.controlled_by(self._owner.uid, CONTROLLER_REVISION):
+            return None
+        label = revision_hash(with_nulls(data), collisions)
+        return (label, 1) if name == f"{self._owner.name}-{label}" else None
 
     def actions(self) -> Actions:
         if self._owner.metadata.deletion_timestamp is None:

@@ -16,7 +16,11 @@ from podwright.cluster.controllers.apps.controller_revisions import (
     RevisionNaming,
     Revisions,
     data_of,
+    go_json,
     number_of,
+    revision_hash,
+    template_patch,
+    with_nulls,
 )
 from podwright.cluster.controllers.apps.stateful_pods import stateful_claim, stateful_spec
 from podwright.cluster.controllers.apps.stateful_set import StatefulSetController
@@ -373,6 +377,60 @@ def outcome(found: Revisions) -> tuple[str, int, int | None, list[str]]:
 )  # fmt: skip
 def test_the_revision_of_a_template(present, options, expected) -> None:
     assert outcome(revisions_of(*present, **options)) == expected
+
+
+# Kubernetes before 1.34 wrote `creationTimestamp: null` into the template.
+
+
+@pytest.mark.parametrize(
+    ("present", "reads_nulls", "name"),
+    [
+        pytest.param([("db-x", 4, "a")], True, "db-x", id="the newest one"),
+        pytest.param([("db-x", 4, "a")], False, "db-a", id="of another kind"),
+        pytest.param([("db-x", 4, "b")], True, "db-a", id="another template"),
+        pytest.param([("db-x", 4, "a"), ("db-y", 5, "b")], True, "db-a", id="an older one"),
+    ],
+)
+def test_the_newest_revision_may_differ_in_nulls(present, reads_nulls, name) -> None:
+    lister = Lister()
+    for each in present:
+        made = known(*each)
+        lister.put(decode(made.raw | {"data": with_nulls(data_of(made))}))
+    naming = RevisionNaming(NAMING.hash_of, NAMING.label, reads_nulls=reads_nulls)
+    found = Revisions(lister, a_set(), template("a"), naming, None, "writer")
+    assert found.update_revision.name == name
+
+
+def test_data_with_nulls_has_the_hash_of_older_clusters() -> None:
+    data = template_patch({"metadata": {"labels": {"a": "b"}}, "spec": {}})
+    text = b'{"spec":{"template":{"$patch":"replace","metadata":{"creationTimestamp":null,'
+    text += b'"labels":{"a":"b"}},"spec":{}}}}'
+    assert go_json(with_nulls(data)) == text
+    assert with_nulls({}) == {"spec": {"template": {"metadata": {"creationTimestamp": None}}}}
+
+
+@pytest.mark.parametrize(
+    ("image", "collisions", "changes"),
+    [
+        pytest.param("i", 0, [], id="of the template"),
+        pytest.param("i", 2, [], id="after collisions"),
+        pytest.param("old", 0, ["delete Pod shop/db-0"], id="of another template"),
+    ],
+)
+def test_imported_pods_of_an_older_cluster_stay(image, collisions, changes) -> None:
+    """Without their revision, as in a dump."""
+    spec = stateful_spec(a_set().raw["spec"])
+    former = {**spec.template, "spec": {"containers": [{"name": "c", "image": image}]}}
+    name = f"db-{revision_hash(with_nulls(template_patch(former)), collisions)}"
+    labels = {"controller-revision-hash": name}
+    (pod,) = pods("0")
+    metadata = pod.raw["metadata"] | {"labels": pod.raw["metadata"]["labels"] | labels}
+    status = {"currentRevision": name, "updateRevision": name, "collisionCount": collisions}
+    bench = SingleSync(
+        StatefulSetController, a_set(status, replicas=1), decode(pod.raw | {"metadata": metadata})
+    )
+    requests = bench.sync("shop/db", 0)
+    assert [each.partition(";")[0] for each in requests if "Pod" in each] == changes
 
 
 def test_a_created_revision_has_the_labels_of_its_template() -> None:
