@@ -60,6 +60,7 @@ WITH_A_RUN = (
     "explain web --run RUN",
     "explain web --run RUN -o kss",
     "report RUN --out RUN.html",
+    "check --create RUN.yaml --from-run RUN --decision web",
 )
 
 

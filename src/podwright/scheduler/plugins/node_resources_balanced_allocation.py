@@ -96,7 +96,7 @@ class NodeResourcesBalancedAllocation(Plugin):
             # An extended resource counts only if the pod requests it; cpu and memory always
             # count (resource_allocation.go, calculateResourceAllocatableRequest).
             if name in _FIXED or (amounts.get(name) and is_scalar_resource(name)):
-                plan += (nodes.resource_index(name), amounts[name])
+                plan += (nodes.resource_index(name), amounts.get(name, 0))
         return np.array(plan, dtype=np.int64)
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:

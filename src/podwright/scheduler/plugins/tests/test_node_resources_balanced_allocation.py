@@ -47,6 +47,19 @@ def test_a_resource_that_the_pod_does_not_request_stays_as_it_is():
     assert scored(plugin, cycle) == {"n": 74}
 
 
+def test_storage_that_the_pod_does_not_request_counts_as_cpu_and_memory_do():
+    names = ("cpu", "ephemeral-storage")
+    args = NodeResourcesBalancedAllocationArgs(
+        resources=tuple(ResourceSpec(name=name, weight=1) for name in names)
+    )
+    allocatable = {"cpu": "4", "ephemeral-storage": "8Gi", "pods": "110"}
+    plugin = NodeResourcesBalancedAllocation(args)
+    cycle = cycle_of(pod(requests={"cpu": "2"}), node("n", status={"allocatable": allocatable}))
+    assert plugin.pre_score(cycle).is_success
+    # As for half of the memory above.
+    assert scored(plugin, cycle) == {"n": 62}
+
+
 @pytest.mark.parametrize(
     ("requests", "expected"),
     [
