@@ -21,7 +21,9 @@ from podwright.simulation.autoscaling import (
     ClusterAutoscaler,
     GroupSizes,
     NodeGroupSizes,
+    NodeRemoval,
     explain_autoscaling,
+    explain_scale_down,
     pool_of,
 )
 from podwright.simulation.capacity.drains import Move, moves_of, planned_world
@@ -39,6 +41,8 @@ class ScalingPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ----------
     pods : tuple of AutoscalingExplanation
         Which groups help the pods that are pending at the start.
+    nodes : tuple of NodeRemoval
+        Whether each node would be removed at the start, and what keeps it.
     groups : tuple of GroupSizes
         Their sizes over time.
     new_nodes : tuple of dict
@@ -51,6 +55,7 @@ class ScalingPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     pods: tuple[AutoscalingExplanation, ...]
+    nodes: tuple[NodeRemoval, ...]
     groups: tuple[GroupSizes, ...]
     new_nodes: tuple[Document, ...]
     removed_nodes: tuple[str, ...]
@@ -91,6 +96,9 @@ def planned_scaling(
     if not options.start_ns:
         options = msgspec.structs.replace(options, start_ns=START_NS)
     explained = explain_autoscaling(objects, autoscaling, (), options, expands_workloads=False)
+    removals = explain_scale_down(
+        objects, autoscaling, options, now_ns=options.start_ns, expands_workloads=False
+    )
     sizes = NodeGroupSizes(autoscaling, options.start_ns)
     autoscaler = partial(ClusterAutoscaler, autoscaling=autoscaling, scheduler=options)
     world = planned_world(
@@ -111,6 +119,7 @@ def planned_scaling(
     templates = {each.name: each.node_template(label) for each in autoscaling.groups}
     return ScalingPlan(
         pods=tuple(explained),
+        nodes=tuple(removals),
         groups=sizes.report(world.now_ns),
         new_nodes=tuple(
             encode(templates[pool_of(node, label)].node(name))

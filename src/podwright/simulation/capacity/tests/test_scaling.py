@@ -52,6 +52,18 @@ def test_a_copy_runs_in_sixty_parts_and_tells_what_was_added():
     assert [each for each in seen if each[1]] == [(part, 60) for part in range(1, 61)]
 
 
+def test_a_plan_says_what_keeps_nodes_at_its_start():
+    autoscaling = parse_node_groups({"groups": [group("a", cpu="4")]}, "groups")
+    nodes = [make_node(name, cpu="4", labels={"pool": "a"}) for name in ("idle", "held")]
+    objects: list[Object] = [*nodes, make_node("other"), make_pod("alone", node="held")]
+    plan = planned_scaling(objects, autoscaling, pw.SchedulerOptions(), MINUTE_NS)
+    assert [(each.node, each.group, each.reason, each.message) for each in plan.nodes] == [
+        ("idle", "a", "", ""),
+        ("held", "a", "NotReplicated", "default/alone is not replicated"),
+        ("other", "", "NotAutoscaled", "it is of no node group"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("start_ns", "begin_ns"),
     [

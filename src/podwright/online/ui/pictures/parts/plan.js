@@ -105,6 +105,7 @@ export const QUESTIONS = {
 
 const NOTHING = { findings: [], nodes: new Map(), tables: [], apply: null };
 const NAMES_SHOWN = 8;
+const ORDINARY = new Set(["NotAutoscaled", "NotUnderutilized", "NotUnneededOtherReason"]); // what keeps most nodes
 
 /** Returns a pod that requests amounts. */
 function podOf(requests) {
@@ -214,7 +215,7 @@ function purchaseAnswer({ nodes: bought, price, bound, gap, isCheapest, pending,
   };
 }
 
-function scalingAnswer({ pods, groups, newNodes, removedNodes, moves, pending }) {
+function scalingAnswer({ pods, nodes, groups, newNodes, removedNodes, moves, pending }) {
   const found = additions(newNodes, moves);
   for (const node of removedNodes) add(found.nodes, node, [], 0, "").role = "removed";
   const placed = moves.filter(({ node, to }) => !node && to).length;
@@ -230,6 +231,7 @@ function scalingAnswer({ pods, groups, newNodes, removedNodes, moves, pending })
     tables: [
       { title: "Node groups", heads: ["Group", "Start", "Peak", "End", "Node hours", ...(isPriced ? ["Cost"] : [])], rows: groups.map(({ name, sizes, nodeHours, cost }) => [name, ...[sizes[0].size, Math.max(...sizes.map(({ size }) => size)), sizes.at(-1).size].map(String), nodeHours.toFixed(2), ...(isPriced ? [cost.toFixed(2)] : [])]) },
       { title: "Which group would help", heads: ["Pod", "Group", "Helps", "Why"], rows },
+      { title: "What keeps nodes now", heads: ["Node", "Group", "Reason", "Why"], rows: nodes.filter(({ reason }) => reason && !ORDINARY.has(reason)).map(({ node, group, reason, message }) => [node, group || "<none>", reason, message]) },
     ].filter(({ rows: each }) => each.length),
   };
 }

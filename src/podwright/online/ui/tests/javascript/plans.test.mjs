@@ -107,7 +107,7 @@ test("the tables of answers have their titles and heads", () => {
   assert.deepEqual(heads(QUESTIONS.headroom.answer({ status: {} })), [["More pods that fit, of each workload alone", "Workload", "Running", "More", "What stops the next one"]]);
   assert.deepEqual(heads(QUESTIONS.loss.answer({ status: {} }, { loss: ["zone"] })), [["After the loss of each zone", "zone", "Nodes", "Created again", "Pending", "Gone for good", "Why"]]);
   const group = { name: "g", sizes: [{ size: 1 }], nodeHours: 2.345, cost: 0 };
-  const scaled = { pods: [{ pod: "p", node: "n", groups: [], chosen: [] }], groups: [group], newNodes: [], removedNodes: [], moves: [], pending: [] };
+  const scaled = { pods: [{ pod: "p", node: "n", groups: [], chosen: [] }], nodes: [], groups: [group], newNodes: [], removedNodes: [], moves: [], pending: [] };
   assert.deepEqual(heads(QUESTIONS.autoscale.answer(scaled)), [["Node groups", "Group", "Start", "Peak", "End", "Node hours"], ["Which group would help", "Pod", "Group", "Helps", "Why"]]);
   const priced = QUESTIONS.autoscale.answer({ ...scaled, groups: [group, { ...group, name: "h", cost: 1.5 }] });
   assert.deepEqual(heads(priced)[0], ["Node groups", "Group", "Start", "Peak", "End", "Node hours", "Cost"]);
@@ -160,9 +160,20 @@ test("nodes to buy and to add agree with their number", () => {
   assert.deepEqual([...found.nodes.values()].map(({ role }) => role), ["added", "added"]);
 });
 
+test("what keeps nodes is told, but for those that are in use, of no group, or not looked at", () => {
+  const nodes = [
+    { node: "gone", group: "g", moves: ["p"], reason: "", message: "" },
+    ...["NotAutoscaled", "NotUnderutilized", "NotUnneededOtherReason"].map((reason) => ({ node: "n", group: "g", moves: [], reason, message: "" })),
+    { node: "n1", group: "g", moves: [], reason: "NotReplicated", message: "default/web is not replicated" },
+    { node: "n2", group: "", moves: [], reason: "ScaleDownDisabledAnnotation", message: "" },
+  ];
+  const { tables } = QUESTIONS.autoscale.answer({ pods: [], nodes, groups: [], newNodes: [], removedNodes: [], moves: [], pending: [] });
+  assert.deepEqual(tables, [{ title: "What keeps nodes now", heads: ["Node", "Group", "Reason", "Why"], rows: [["n1", "g", "NotReplicated", "default/web is not replicated"], ["n2", "<none>", "ScaleDownDisabledAnnotation", ""]] }]);
+});
+
 test("an autoscaler's moves between nodes place no pending pod", () => {
   const moves = [{ node: "a", to: "b", requests: {} }, { node: "", to: "b", requests: {} }, { node: "a", to: "", requests: {} }];
-  const found = QUESTIONS.autoscale.answer({ pods: [], groups: [{ name: "g", sizes: [{ size: 2 }, { size: 5 }, { size: 3 }], nodeHours: 1, cost: 0 }], newNodes: [], removedNodes: [], moves, pending: [] });
+  const found = QUESTIONS.autoscale.answer({ pods: [], nodes: [], groups: [{ name: "g", sizes: [{ size: 2 }, { size: 5 }, { size: 3 }], nodeHours: 1, cost: 0 }], newNodes: [], removedNodes: [], moves, pending: [] });
   assert.deepEqual(found.findings, ["The groups get 0 new nodes; 1 pending pod finds a node."]);
   assert.deepEqual(found.tables[0].rows, [["g", "2", "5", "3", "1.00"]]);
   assert.deepEqual([found.apply, found.added], [null, []]);
