@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         CARDS_KIND as CARDS_KIND,
         PREPARE_DELAY as PREPARE_DELAY,
         CardSpec as CardSpec,
-        copied_slice as copied_slice,
+        copied_slices as copied_slices,
         hash_of as hash_of,
         is_cards as is_cards,
         read_cards as read_cards,

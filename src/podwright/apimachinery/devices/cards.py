@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -213,16 +213,22 @@ def slice_name(node: str, driver: str, index: int) -> str:
     return f"{node}-{driver}-{index}"
 
 
-def copied_slice(of: ResourceSlice, node: str) -> ResourceSlice:
-    """Return the slice of a new node that is like one of another node.
+def copied_slices(slices: Iterable[ResourceSlice], like: str, node: str) -> Iterator[ResourceSlice]:
+    """Yield the slices of a new node that has the devices of another node.
 
     Parameters
     ----------
-    of : ResourceSlice
-        That of the other node.
+    slices : iterable of ResourceSlice
+        Those of the cluster.
+    like : str
+        The name of the other node.
     node : str
-        The name of the new node, which also names the pool and the slice.
+        The name of the new node, which also names the pools and the slices.
     """
+    return (_copied(each, node) for each in slices if each.spec.node_name == like)
+
+
+def _copied(of: ResourceSlice, node: str) -> ResourceSlice:
     document = encode(of)
     pool = document["spec"]["pool"]
     named = pool["name"].replace(of.spec.node_name, node)

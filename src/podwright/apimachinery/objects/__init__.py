@@ -148,10 +148,13 @@ if TYPE_CHECKING:
     from podwright.apimachinery.objects.node import (
         BETA_REGION as BETA_REGION,
         BETA_ZONE as BETA_ZONE,
+        DELETION_CANDIDATE as DELETION_CANDIDATE,
+        LEAVING_TAINTS as LEAVING_TAINTS,
         NOT_READY as NOT_READY,
         PLATFORM_LABELS as PLATFORM_LABELS,
         REGION as REGION,
         TAINT_OF_CONDITION as TAINT_OF_CONDITION,
+        TO_BE_DELETED as TO_BE_DELETED,
         UNREACHABLE as UNREACHABLE,
         ZONE as ZONE,
         ContainerImage as ContainerImage,
@@ -159,6 +162,7 @@ if TYPE_CHECKING:
         NodeSpec as NodeSpec,
         NodeStatus as NodeStatus,
         Taint as Taint,
+        permanent_taints as permanent_taints,
         zone_key as zone_key,
     )
     from podwright.apimachinery.objects.openb import (

@@ -36,6 +36,33 @@ Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go,
 nodeConditionToTaintKeyStatusMap
 """
 
+TO_BE_DELETED: Final = "ToBeDeletedByClusterAutoscaler"
+DELETION_CANDIDATE: Final = "DeletionCandidateOfClusterAutoscaler"
+LEAVING_TAINTS: Final = frozenset(
+    {
+        TO_BE_DELETED,
+        "cloud.google.com/impending-node-termination",
+        "karpenter.sh/disrupted",
+        "node.cloudprovider.kubernetes.io/shutdown",
+        "node.kubernetes.io/out-of-service",
+    }
+)
+"""The keys of the taints of nodes that are about to be deleted."""
+
+_TEMPORARY_TAINTS: Final = LEAVING_TAINTS.union(
+    TAINT_OF_CONDITION.values(),
+    (
+        DELETION_CANDIDATE,
+        "NodeWithImpairedVolumes",
+        "karpenter.sh/unregistered",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.kubernetes.io/unschedulable",
+    ),
+)
+_TEMPORARY_PREFIXES: Final = tuple(
+    f"{kind}-taint.cluster-autoscaler.kubernetes.io/" for kind in ("ignore", "startup", "status")
+)
+
 
 def zone_key(labels: Mapping[str, str]) -> str:
     """Return the region and zone of a node by its labels; "" if it has neither.
@@ -93,3 +120,18 @@ class Node(KubernetesObject, frozen=True, kw_only=True):
 
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
+
+
+def permanent_taints(node: Node) -> tuple[Taint, ...]:
+    """Return the taints that a new node like this one has too.
+
+    The others state its condition, or that it starts or leaves.
+
+    Upstream: cluster-autoscaler/utils/taints/taints.go, SanitizeTaints; karpenter's
+    pkg/apis/v1/taints.go
+    """
+    return tuple(
+        taint
+        for taint in node.spec.taints
+        if taint.key not in _TEMPORARY_TAINTS and not taint.key.startswith(_TEMPORARY_PREFIXES)
+    )

@@ -139,6 +139,7 @@ def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> boo
             objects,
             types,
             of.options,
+            pool_label=options.pool_label,
             expands_workloads=False,
             call_extender=of.call_extender,
         )

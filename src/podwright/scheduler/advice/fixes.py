@@ -11,13 +11,17 @@ from functools import partial
 from itertools import islice, product
 from typing import Final, TypeAlias
 
+from podwright.apimachinery.devices import copied_slices
 from podwright.apimachinery.objects import (
+    LEAVING_TAINTS,
     LabelSelectorRequirement,
     Node,
+    Object,
     Pod,
     ResourceClaim,
     label_selector,
     pending_requests,
+    permanent_taints,
     untolerated_taint,
     workload_of,
 )
@@ -190,6 +194,8 @@ class Fixes:
                 [taint], self._pod.spec.tolerations, comparison_operators=self._compares
             ):
                 continue
+            if taint.key in LEAVING_TAINTS:
+                return []
             if taint.key == node_edits.UNSCHEDULABLE_TAINT:
                 tolerate.append(node_edits.uncordon(node.name))
                 remove.append(node_edits.uncordon(node.name))
@@ -347,7 +353,7 @@ class Fixes:
         ]
         edits += [
             node_edits.remove_taint(node.name, taint)
-            for taint in node_edits.permanent_taints(node)
+            for taint in permanent_taints(node)
             if not any(taint in other.spec.taints for other in accepted)
         ]
         if node.spec.unschedulable:
@@ -422,9 +428,14 @@ class Fixes:
                 count=count,
                 larger=larger,
                 labels=self.claims.volume_labels(node),
-                companions=partial(self._volumes.csi_node, name),
+                companions=partial(self._companions, name),
             )
             yield (*edits, new)
+
+    def _companions(self, name: str, new_name: str) -> Iterator[Object]:
+        """Yield what a new node has that is like another one, besides itself."""
+        yield from self._volumes.csi_node(name, new_name)
+        yield from copied_slices(self._cluster.devices.slice_objects(), name, new_name)
 
     def shape_of(self, node: Node) -> tuple[object, ...]:
         """Return what nodes of one shape have in common."""
@@ -453,7 +464,7 @@ class Fixes:
     def _tolerated(self, node: Node) -> Plan:
         taints = [
             taint
-            for taint in node_edits.permanent_taints(node)
+            for taint in permanent_taints(node)
             if untolerated_taint(
                 [taint], self._pod.spec.tolerations, comparison_operators=self._compares
             )

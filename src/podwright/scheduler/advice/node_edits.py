@@ -10,6 +10,7 @@ from podwright.apimachinery.objects import (
     Node,
     Object,
     Taint,
+    permanent_taints,
     quantity_milli_value,
     quantity_value,
     with_fields,
@@ -20,7 +21,6 @@ from podwright.scheduler.advice.pod_edits import taint_text
 
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
 HOSTNAME = "kubernetes.io/hostname"
-_LIFECYCLE_TAINTS = "node.kubernetes.io/"
 
 
 def condition_behind(node: Node, taint: Taint) -> Condition | None:
@@ -167,7 +167,7 @@ def _new_node(like: Node, name: str, larger: Mapping[str, int], labels: Mapping[
         labels=like.metadata.labels | own | dict(labels),
     )
     node = with_fields(
-        node, "spec", unschedulable=False, provider_id="", taints=tuple(permanent_taints(like))
+        node, "spec", unschedulable=False, provider_id="", taints=permanent_taints(like)
     )
     more = {resource: quantity_text(resource, amount) for resource, amount in larger.items()}
     return with_fields(
@@ -177,11 +177,6 @@ def _new_node(like: Node, name: str, larger: Mapping[str, int], labels: Mapping[
         capacity=node.status.capacity | more if node.status.capacity else {},
         volumes_in_use=(),
     )
-
-
-def permanent_taints(node: Node) -> Iterable[Taint]:
-    """Yield the taints that a new node of this shape has too."""
-    return (taint for taint in node.spec.taints if not taint.key.startswith(_LIFECYCLE_TAINTS))
 
 
 def allocatable_of(node: Node, resource: str) -> int:
@@ -198,5 +193,5 @@ def shape_of(node: Node) -> tuple[object, ...]:
     return (
         frozenset((name, str(text)) for name, text in node.status.allocatable.items()),
         frozenset(labels.items()),
-        tuple(permanent_taints(node)),
+        permanent_taints(node),
     )

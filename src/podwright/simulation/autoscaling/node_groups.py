@@ -45,6 +45,7 @@ from podwright.scheduler.config import DurationNs, format_duration
 from podwright.simulation.files import read_path
 
 HOSTNAME: Final = "kubernetes.io/hostname"
+INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 NODE_GROUP: Final = "podwright.dev/node-group"
 POOL_LABELS: Final = (
     NODE_GROUP,

@@ -20,7 +20,9 @@ import msgspec
 from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.devices import CARDS
 from podwright.apimachinery.objects import (
+    DELETION_CANDIDATE,
     SECOND_NS,
+    TO_BE_DELETED,
     KubernetesObject,
     NamespacedName,
     Node,
@@ -42,8 +44,6 @@ from podwright.simulation.autoscaling.node_groups import AutoscalerOptions
 from podwright.simulation.autoscaling.trial_cluster import TrialCluster
 
 SCALE_DOWN_DISABLED: Final = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
-TO_BE_DELETED: Final = "ToBeDeletedByClusterAutoscaler"
-CANDIDATE: Final = "DeletionCandidateOfClusterAutoscaler"
 REMOVAL: Final = "node/"
 """What keys of syncs that remove a node start with."""
 
@@ -464,12 +464,12 @@ class ScaleDown(Checkpointed):
         """
         found: list[ControllerAction] = []
         for node in nodes:
-            others = _without(node, CANDIDATE)
+            others = _without(node, DELETION_CANDIDATE)
             is_tainted = len(others) < len(node.spec.taints)
             is_unneeded = node.name in self._unneeded_ns
             if node.name in self.removals or is_tainted == is_unneeded:
                 continue
-            taint = Taint(key=CANDIDATE, effect="PreferNoSchedule")
+            taint = Taint(key=DELETION_CANDIDATE, effect="PreferNoSchedule")
             found.append(_with_taints(node, [*others, taint] if is_unneeded else others))
         return found[:_SOFT_TAINTS]
 

@@ -12,25 +12,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.devices import (
-    CardSpec,
-    DeviceId,
-    Pool,
-    copied_slice,
-    is_cards,
-    read_cards,
-    slices_of_cards,
-)
+from podwright.apimachinery.devices import DeviceId, Pool
 from podwright.apimachinery.objects import (
     Node,
     Pod,
     ResourceSlice,
-    encode,
     pending_requests,
     with_fields,
     with_node_name,
@@ -45,7 +35,7 @@ from podwright.scheduler.config import (
 )
 from podwright.scheduler.framework import Cycle, Plugin, PreFilterResult
 from podwright.scheduler.machine import SchedulerOptions
-from podwright.simulation.autoscaling.node_groups import pool_of
+from podwright.simulation.autoscaling.new_devices import NewDevices
 
 _NONE: Final = PluginSet(disabled=(PluginEntry(name="*"),))
 
@@ -134,11 +124,12 @@ class TrialCluster:
     ----------
     scheduler : Scheduler
         It decides; to read.
+    devices : NewDevices
     """
 
     def __init__(self, options: SchedulerOptions, pool_label: str = "") -> None:
-        self._pool_label = pool_label
         self.scheduler = Scheduler(filter_options(options))
+        self.devices = NewDevices(self.scheduler.cluster, pool_label)
         self._destinations = [
             plugin
             for profile in self.scheduler.profiles.values()
@@ -147,7 +138,6 @@ class TrialCluster:
         ]
         self._added: list[Node | ResourceSlice] = []
         self._removed: list[Node] = []
-        self._cards: dict[str, CardSpec] = {}
 
     def change(self, old: Any, new: Any) -> None:
         """Receive a change of an object; not within a fork."""
@@ -155,19 +145,13 @@ class TrialCluster:
             self.add([new])
         elif old is not None:
             self.scheduler.remove(old)
-            if is_cards(old):
-                self._cards.pop(old.name, None)
+            self.devices.remove(old)
 
     def add(self, objects: Iterable[Any]) -> None:
         """Add objects, or take over their new versions; not within a fork."""
         given = list(objects)
         self.scheduler.add(*given)
-        for cards in filter(is_cards, given):
-            spec, _ = read_cards(encode(cards))
-            if spec is None:
-                self._cards.pop(cards.name, None)
-            else:
-                self._cards[cards.name] = spec
+        self.devices.put(given)
 
     # ------------------------------------------------------------------------ forks
 
@@ -197,8 +181,7 @@ class TrialCluster:
 
     def add_node(self, node: Node, pods: Iterable[Pod]) -> str:
         """Add a node with its pods and described devices in a fork, and return its name."""
-        described = chain.from_iterable(self._described(node).values())
-        added: list[Node | ResourceSlice] = [node, *described, *self.copied_slices(node)]
+        added: list[Node | ResourceSlice] = [node, *self.devices.of(node)]
         for each in added:
             self.scheduler.cluster.put(each)
             self._added.append(each)
@@ -206,38 +189,12 @@ class TrialCluster:
             self.put_pod(pod, node.name)
         return node.name
 
-    def _described(self, node: Node) -> dict[str, list[ResourceSlice]]:
-        """Return the slices of a new node by driver: those of the first DeviceCards of each."""
-        found: dict[str, list[ResourceSlice]] = {}
-        for name, spec in sorted(self._cards.items()):
-            if spec.node_selector.items() <= node.metadata.labels.items():
-                found.setdefault(spec.driver, slices_of_cards(name, spec, node.name)[0])
-        return found
-
-    def copied_slices(self, node: Node) -> list[ResourceSlice]:
-        """Return slices of a new node that DeviceCards do not describe: as another of its group.
-
-        Upstream: simulator/node_info_utils.go, SanitizedNodeInfo;
-        simulator/dynamicresources/utils/sanitize.go, SanitizedNodeResourceSlices
-        """
-        pool = pool_of(node, self._pool_label)
-        described = self._described(node)
-        of_nodes: dict[str, list[ResourceSlice]] = {}
-        for each in self.scheduler.cluster.devices.slice_objects() if pool else ():
-            if each.spec.node_name and each.spec.driver not in described:
-                of_nodes.setdefault(each.spec.node_name, []).append(each)
-        slot_of = self.scheduler.cluster.nodes.slot_of
-        for name in sorted(of_nodes.keys() & slot_of.keys() - {node.name}):
-            if pool_of(self.node(name), self._pool_label) == pool:
-                return [copied_slice(each, node.name) for each in of_nodes[name]]
-        return []
-
     def waits_for_devices(self, node: Node) -> bool:
         """Return whether described devices of a node are not published yet.
 
         Upstream: processors/customresources/dra_processor.go, FilterOutNodesWithUnreadyResources
         """
-        expected = self._described(node).keys()
+        expected = self.devices.described(node).keys()
         if not expected:
             return False
         pools = self.scheduler.cluster.devices.pools_of(node.name, node.metadata.labels)

@@ -1,7 +1,8 @@
 """Capacity: what fits into a cluster, found by scheduling it there.
 
 `counting.py` counts how many more pods fit, where, and what stops the next one; `losses.py` has
-what happens when nodes, zones or pools are lost; `buying.py` finds the cheapest nodes for a load.
+what happens when nodes, zones or pools are lost; `buying.py` finds the cheapest nodes for a load,
+among the types of `node_types.py`.
 `filling.py` schedules in a fork of a scheduler, and `templates.py` makes pods of pods and
 workloads. `drains.py` plans drains in a world, and `scaling.py` what an autoscaler does there.
 `review.py` writes the report of cluster-capacity, `plan_report.py` those that commands print and
@@ -17,10 +18,8 @@ from podwright._faces import names_on_first_use
 if TYPE_CHECKING:
     from podwright.simulation.capacity.buying import (
         buy_nodes as buy_nodes,
-        pool_types as pool_types,
         purchase_document as purchase_document,
         purchase_in as purchase_in,
-        read_node_types as read_node_types,
     )
     from podwright.simulation.capacity.counting import (
         LOSSES as LOSSES,
@@ -39,6 +38,10 @@ if TYPE_CHECKING:
     from podwright.simulation.capacity.filling import (
         Advance as Advance,
         unwatched as unwatched,
+    )
+    from podwright.simulation.capacity.node_types import (
+        pool_types as pool_types,
+        read_node_types as read_node_types,
     )
     from podwright.simulation.capacity.plan_report import (
         PlanReport as PlanReport,

@@ -6,7 +6,6 @@ all cheaper mixes. The lower bound is that of fractions of nodes, from sums of r
 
 from __future__ import annotations
 
-import csv
 import heapq
 import math
 import operator
@@ -14,20 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count, product
-from typing import Annotated, Any, Final, TypeAlias, Unpack
+from typing import Any, Final, NamedTuple, TypeAlias, Unpack
 
 import msgspec
 import numpy as np
 
 from podwright._arrays import I64Matrix
 from podwright.apimachinery.documents import (
-    Count,
-    NotNegative,
-    decode as decode_struct,
-    duplicate,
-    join,
-    needed,
-    parse_document,
     struct_errors,
 )
 from podwright.apimachinery.objects import (
@@ -46,11 +38,8 @@ from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender, Decision
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
 from podwright.simulation.autoscaling import (
-    HOSTNAME,
-    NodeTemplate,
-    is_resource,
+    NewDevices,
     new_node,
-    pool_of,
 )
 from podwright.simulation.capacity.filling import (
     Advance,
@@ -60,6 +49,7 @@ from podwright.simulation.capacity.filling import (
     stop_of,
     unwatched,
 )
+from podwright.simulation.capacity.node_types import NodeType, NodeTypes
 
 MOST_MIXES: Final = 400
 """How many mixes cheaper than the found one are tried at most."""
@@ -79,36 +69,6 @@ _MOST_PIVOTS: Final = 1000
 _ROUNDING: Final = 1e-12
 
 _Counts: TypeAlias = tuple[int, ...]
-
-
-class NodeType(NodeTemplate, frozen=True, kw_only=True):
-    """Nodes that can be bought.
-
-    Attributes
-    ----------
-    name : str
-        The name of the type, with which the names of its nodes start.
-    price : float
-        Of one node, in any unit.
-    max : int, optional
-        The most nodes of this type.
-    allocatable, labels, taints
-        As for `NodeTemplate`.
-    """
-
-    name: Annotated[str, needed()] = ""
-    price: NotNegative = 1.0
-    max: Count | None = None
-
-
-class _NodeTypes(msgspec.Struct, frozen=True):
-    types: Annotated[tuple[NodeType, ...], needed("name at least one type")] = ()
-
-    def problems(self, path: str) -> Iterator[FieldError]:
-        names = [each.name for each in self.types]
-        for index, name in enumerate(names):
-            if name and name in names[:index]:
-                yield duplicate(join(path, f"types[{index}].name"), name)
 
 
 class NodePurchase(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,90 +117,13 @@ class NodePurchase(msgspec.Struct, frozen=True, kw_only=True):
         return f"<NodePurchase: {sum(self.nodes.values())} nodes for {self.price:g}>"
 
 
-def read_node_types(data: str | bytes, source: str) -> tuple[NodeType, ...]:
-    """Read types of nodes: YAML or JSON with a list `types`, or a CSV table.
-
-    Parameters
-    ----------
-    data : str or bytes
-        The content of the file.
-    source : str
-        The name of the file. If it ends with `.csv`, each row is a type with the columns `name`,
-        `price`, `max` and `labels.KEY`; each other column is a resource.
-
-    Raises
-    ------
-    InputError
-        With all mistakes, each with its path.
-    """
-    errors: list[FieldError] = []
-    try:
-        document = _csv_types(data) if source.endswith(".csv") else parse_document(data)
-        found = decode_struct(document, _NodeTypes, "", errors).types
-    except (ValueError, csv.Error) as error:
-        raise InputError([FieldError(source=source, path="", message=str(error))]) from error
-    if errors:
-        raise InputError(msgspec.structs.replace(each, source=source) for each in errors)
-    return found
-
-
-def _csv_types(data: str | bytes) -> dict[str, Any]:
-    """Return a table as the document that a YAML file would have."""
-    text = data if isinstance(data, str) else data.decode("utf-8-sig")
-    types: list[dict[str, Any]] = []
-    for row in csv.DictReader(text.splitlines(keepends=True), strict=True):
-        if None in row or None in row.values():
-            raise ValueError(f"types[{len(types)}]: does not have as many columns as the first row")
-        found: dict[str, Any] = {"allocatable": {}, "labels": {}}
-        for column, cell in row.items():
-            name, value = column.strip(), cell.strip()
-            if not value:
-                continue
-            if name.startswith("labels."):
-                found["labels"][name.removeprefix("labels.")] = value
-            elif name in ("price", "max"):
-                found[name] = parse_document(value)
-            elif name == "name":
-                found[name] = value
-            else:
-                found["allocatable"][name] = value
-        types.append(found)
-    return {"types": types}
-
-
-def pool_types(objects: Iterable[Object], label: str = "") -> tuple[NodeType, ...]:
-    """Return the pools of a cluster as types of price 1, each like its first node.
-
-    Parameters
-    ----------
-    objects : iterable of Object
-        The cluster; only its nodes count.
-    label : str
-        The label that names a node's pool; by default those of known providers.
-    """
-    found: dict[str, NodeType] = {}
-    for node in objects:
-        if isinstance(node, Node) and (pool := pool_of(node, label)) and pool not in found:
-            found[pool] = type_of(node, pool)
-    return tuple(found.values())
-
-
-def type_of(node: Node, name: str) -> NodeType:
-    """Return the type `name` of nodes that are like `node`."""
-    return NodeType(
-        name=name,
-        allocatable={k: str(v) for k, v in node.status.allocatable.items() if is_resource(k)},
-        labels={k: v for k, v in node.metadata.labels.items() if k != HOSTNAME},
-        taints=tuple(msgspec.to_builtins(taint) for taint in node.spec.taints),
-    )
-
-
 @names_decision_keywords
 def buy_nodes(
     objects: Iterable[Object],
     types: Iterable[NodeType],
     configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
     *,
+    pool_label: str = "",
     expands_workloads: bool = True,
     call_extender: CallExtender | None = None,
     **keywords: Unpack[DecisionKeywords],
@@ -250,11 +133,14 @@ def buy_nodes(
     Parameters
     ----------
     objects : iterable of object
-        The cluster and the load, as for `Scheduler.add`. New nodes get the pods of its DaemonSets.
+        The cluster and the load, as for `Scheduler.add`. New nodes get the pods of its DaemonSets,
+        the devices that its DeviceCards describe, and others like an existing node of the pool.
     types : iterable of NodeType
         What can be bought.
     configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
         The default profile if left out.
+    pool_label : str
+        The label that names a node's pool; by default those of known providers.
     expands_workloads : bool
         Whether workloads are expanded into the pods that their controllers would create.
     call_extender, plugins, gates, seed, tie_rule, draws_preemption_offset
@@ -280,7 +166,7 @@ def buy_nodes(
         given = expand(given).with_objects(given)
     scheduler = Scheduler(configuration, call_extender=call_extender, **keywords)
     scheduler.add(*given)
-    return purchase_in(scheduler, given, types)
+    return purchase_in(scheduler, given, types, pool_label=pool_label)
 
 
 def purchase_in(
@@ -288,6 +174,8 @@ def purchase_in(
     objects: Sequence[Object],
     types: Iterable[NodeType],
     advance: Advance = unwatched,
+    *,
+    pool_label: str = "",
 ) -> NodePurchase:
     """Find the cheapest nodes for the pending pods of a scheduler.
 
@@ -299,14 +187,16 @@ def purchase_in(
     types : iterable of NodeType
     advance : callable
         Receives how many mixes were tried, and 0: how many there are is not known.
+    pool_label : str
+        As for `buy_nodes`.
     """
     offered = tuple(types)
-    errors = struct_errors(_NodeTypes(offered), "")
+    errors = struct_errors(NodeTypes(offered), "")
     if errors:
         raise InputError(errors)
     if not scheduler.pending:
         raise InputError([FieldError(source="", path="", message="no pod is pending")])
-    return _Search(scheduler, objects, offered, advance).purchase()
+    return _Search(scheduler, objects, offered, advance, pool_label).purchase()
 
 
 def purchase_document(found: NodePurchase, types: Iterable[NodeType]) -> dict[str, Any]:
@@ -328,23 +218,32 @@ def purchase_document(found: NodePurchase, types: Iterable[NodeType]) -> dict[st
     }
 
 
+class _NewNode(NamedTuple):
+    node: Node
+    objects: list[Object]  # the node and its slices
+    pods: list[Pod]  # of DaemonSets
+
+
 class _Search:
     """The search for the cheapest mix; a mix is how many nodes of each type."""
 
     def __init__(
         self,
         scheduler: Scheduler,
-        objects: Iterable[Object],
+        objects: Sequence[Object],
         types: Sequence[NodeType],
         advance: Advance,
+        pool_label: str = "",
     ) -> None:
         self._scheduler = scheduler
         self._advance = advance
         self._types = types
+        self._devices = NewDevices(scheduler.cluster, pool_label)
+        self._devices.put(objects)
         self._daemons = [each for each in objects if each.kind == "DaemonSet"]
         self._names = set(scheduler.cluster.nodes.slot_of)
         self._known: dict[_Counts, dict[NamespacedName, CapacityStop]] = {}
-        self._new: dict[tuple[int, int], tuple[Node, list[Pod]]] = {}
+        self._new: dict[tuple[int, int], _NewNode] = {}
         prices = [Fraction(repr(each.price)) for each in types]
         unit = math.lcm(*(each.denominator for each in prices))
         self._whole_prices = [int(each * unit) for each in prices]
@@ -374,7 +273,7 @@ class _Search:
             scheduled=len(self._demand) - len(stops),
             unplaced=tuple(stops.values()),
             mixes=len(self._known),
-            added=tuple(node for node, _ in self._new_nodes(best)),
+            added=tuple(each.node for each in self._new_nodes(best)),
             placed={key: node for key, node in placed.items() if key in self._demand},
         )
 
@@ -417,21 +316,22 @@ class _Search:
     def _decided(self, counts: _Counts) -> dict[NamespacedName, Decision]:
         """Schedule the pods with some new nodes."""
         scheduler, new = self._scheduler, self._new_nodes(counts)
-        with forked(scheduler), edited(scheduler.cluster, put=[node for node, _ in new]):
-            scheduler.add(*(pod for _, pods in new for pod in pods))
+        added = [obj for each in new for obj in each.objects]
+        with forked(scheduler), edited(scheduler.cluster, put=added):
+            scheduler.add(*(pod for each in new for pod in each.pods))
             return settle(scheduler, preemption=False, post_filter=False)
 
-    def _new_nodes(self, counts: _Counts) -> list[tuple[Node, list[Pod]]]:
+    def _new_nodes(self, counts: _Counts) -> list[_NewNode]:
         return [self._node(i, k) for i, n in enumerate(counts) for k in range(n)]
 
-    def _node(self, index: int, number: int) -> tuple[Node, list[Pod]]:
-        """Return a new node with the pods of DaemonSets for it."""
+    def _node(self, index: int, number: int) -> _NewNode:
         if (index, number) not in self._new:
             kind = self._types[index]
             names = (f"{kind.name}-new-{k}" for k in count(number))
             name = next(name for name in names if name not in self._names)
             self._names.add(name)
-            self._new[index, number] = new_node(kind, name, self._daemons)
+            node, pods = new_node(kind, name, self._daemons)
+            self._new[index, number] = _NewNode(node, [node, *self._devices.of(node)], pods)
         return self._new[index, number]
 
     # ------------------------------------------------------------------------ searching
@@ -532,8 +432,8 @@ class _Search:
             return of[np.ix_([cluster.nodes.slot_of[name] for name in names], columns)]
 
         free = amounts(cluster.nodes.free, helping)
-        with edited(cluster, put=[self._node(i, 0)[0] for i in self._indices()]):
-            names = [self._node(i, 0)[0].name for i in self._indices()]
+        with edited(cluster, put=[self._node(i, 0).node for i in self._indices()]):
+            names = [self._node(i, 0).node.name for i in self._indices()]
             bought = amounts(cluster.nodes.allocatable, names)
         room = _usable(free, requests[is_helped]).sum(axis=0)
         rows = [

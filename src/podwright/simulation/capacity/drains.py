@@ -20,7 +20,7 @@ from typing import Final, Unpack
 
 import msgspec
 
-from podwright.apimachinery.devices import CARDS, copied_slice
+from podwright.apimachinery.devices import CARDS, copied_slices
 from podwright.apimachinery.documents import did_you_mean, problem
 from podwright.apimachinery.objects import (
     FieldError,
@@ -42,8 +42,8 @@ from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
-from podwright.simulation.capacity.buying import type_of
 from podwright.simulation.capacity.filling import Advance, unwatched
+from podwright.simulation.capacity.node_types import type_of
 from podwright.simulation.capacity.stand_ins import with_stand_ins
 from podwright.simulation.recording import is_movable_pod
 from podwright.simulation.world import (
@@ -521,10 +521,11 @@ class _Planner:
         """Add a node like another one, and return its name."""
         node, new = next(node for node in world.nodes if node.name == name), f"{name}-new"
         world.do(Apply(type_of(node, name).node(new)))
-        for of in world.machine.cluster.devices.slice_objects():
-            # Described cards are published for the new node, too.
-            if of.spec.node_name == name and CARDS not in of.metadata.annotations:
-                world.do(Apply(copied_slice(of, new)))
+        slices = world.machine.cluster.devices.slice_objects()
+        # Described cards are published for the new node, too.
+        others = (each for each in slices if CARDS not in each.metadata.annotations)
+        for each in copied_slices(others, name, new):
+            world.do(Apply(each))
         return new
 
     def _blocked(self, world: World, unfit: tuple[Unfit, ...]) -> Iterator[BlockedNode]:

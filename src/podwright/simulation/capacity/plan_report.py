@@ -13,11 +13,12 @@ from typing import Final, NamedTuple
 
 from podwright._html import bars, page, whole_table
 from podwright.apimachinery.documents import first_names
-from podwright.simulation.capacity.buying import NodePurchase, NodeType
+from podwright.simulation.capacity.buying import NodePurchase
 from podwright.simulation.capacity.counting import Capacity, CapacityQuestion, Headroom
 from podwright.simulation.capacity.drains import DrainPlan, Unfit
 from podwright.simulation.capacity.filling import CapacityStop
 from podwright.simulation.capacity.losses import Loss
+from podwright.simulation.capacity.node_types import NodeType
 
 _SHOWN: Final = 10
 

@@ -6,11 +6,18 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import decode, decode_pod, with_fields
+from podwright.apimachinery.objects import decode, decode_pod, encode, with_fields
 from podwright.scheduler.advice.claim_fixes import ClaimFixes
 from podwright.scheduler.advice.device_fixes import DeviceFixes
 from podwright.scheduler.advice.device_refusals import DeviceRefusals
-from podwright.scheduler.advice.tests.test_device_advice import _object, _request
+from podwright.scheduler.advice.tests.test_device_advice import (
+    _claim,
+    _devices,
+    _explained,
+    _holder,
+    _object,
+    _request,
+)
 from podwright.scheduler.advice.tests.test_plans import fixes, shown, storage_class
 from podwright.scheduler.advice.tests.test_remedies import (
     bound_claim,
@@ -169,3 +176,10 @@ def test_devices_for_a_resource_are_searched_on_nodes_that_do_not_have_it_themse
     refusals = DeviceRefusals(pod, scheduler.cluster, DEFAULT_GATES)
     found = {name: len(refusals.of_node(name).requests) for name in ("own", "none", "other")}
     assert found == {"own": 0, "none": 1, "other": 1}
+
+
+def test_a_new_node_has_the_devices_of_the_one_that_it_is_like() -> None:
+    found, _, _ = _explained(_devices("new"), _claim(_request()), *_holder("a"))
+    assert [remedy.text for remedy in found] == ["delete pod default/a", "add a node like n"]
+    _, published = found[1].put
+    assert (published.kind, encode(published)["spec"]["nodeName"]) == ("ResourceSlice", "n-new-1")

@@ -118,7 +118,9 @@ def test_nodes_like_another_one_are_added(options, text, effort):
 
 def test_a_new_node_has_what_lasts_of_the_other_one():
     like = tainted(
-        "k:NoSchedule", "node.kubernetes.io/not-ready:NoExecute", unschedulable=True,
+        "k:NoSchedule", "node.kubernetes.io/not-ready:NoExecute",
+        "karpenter.sh/disrupted:NoSchedule",
+        "startup-taint.cluster-autoscaler.kubernetes.io/x:NoSchedule", unschedulable=True,
         provider_id="p",
     )  # fmt: skip
     like = with_fields(like, "metadata", uid="u", creation_timestamp="2026-01-01T00:00:00Z")

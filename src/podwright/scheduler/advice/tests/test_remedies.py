@@ -577,6 +577,22 @@ def volumes(*names: str):
     return [obj for name in names for obj in bound_claim(name)]
 
 
+@pytest.mark.parametrize(
+    ("taint", "texts"),
+    [
+        (
+            "k:NoSchedule",
+            ["add a toleration for taint k:NoSchedule", "remove taint k:NoSchedule from node n"],
+        ),
+        ("karpenter.sh/disrupted:NoSchedule", ["add a node like n"]),
+    ],
+)
+def test_a_node_that_is_about_to_be_deleted_gets_no_pods(taint, texts):
+    node = make_node("n", cpu="4", taints=[taint])
+    found = remedies(make_pod("p", cpu="1"), node)
+    assert [each.text for each in found][:2] == texts
+
+
 def test_a_node_whose_volumes_are_all_attached_is_relieved_or_added():
     found = remedies(
         pending(volumes=claims_of("a")),

@@ -37,7 +37,8 @@ def cards(name="cards", count=2, **spec):
 CLASS = resource(
     "DeviceClass", "gpu", {"selectors": [{"cel": {"expression": f'device.driver == "{DRIVER}"'}}]}
 )
-ONE = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}
+EXACTLY = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+ONE = {"devices": {"requests": [{"name": "gpu", "exactly": EXACTLY}]}}
 TEMPLATE = decode(
     {
         "apiVersion": "resource.k8s.io/v1",

@@ -8,6 +8,7 @@ import pytest
 import podwright as pw
 from podwright.apimachinery.objects import InputError, decode
 from podwright.scheduler.assembly import Scheduler
+from podwright.simulation.autoscaling.tests.test_devices import DRIVER, resource, train
 from podwright.simulation.capacity import pool_types, read_node_types
 from podwright.simulation.capacity.buying import least_price, purchase_in
 from podwright.testing import make_node, make_pod
@@ -57,6 +58,60 @@ def test_pools_are_types():
     resources = {"cpu": 4, "example.com/x": 0.5}
     (pool,) = pool_types([decode({**document, "status": {"allocatable": resources}})])
     assert dict(pool.allocatable) == {"cpu": "4", "example.com/x": "0.5"}
+
+
+def test_a_pool_is_a_type_for_each_instance_type_and_zone():
+    kind, zone = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"
+
+    def node(name, **labels):
+        return make_node(name, labels=labels)
+
+    nodes = [
+        node("n1", **{"pool": "a", kind: "m5.large", zone: "z1"}),
+        node("n2", **{"pool": "a", kind: "m5.large", zone: "z2"}),
+        node("n3", **{"pool": "a", kind: "m5.xlarge", zone: "z2"}),
+        node("n4", **{"pool": "a", kind: "m5.large", zone: "z1"}),
+        node("n5", **{"pool": "b", kind: "m5.large", zone: "z1"}),
+        node("n6", **{"pool": "b", kind: "m5.large"}),
+    ]
+    assert [each.name for each in pool_types(nodes)] == [
+        "a-m5.large-z1", "a-m5.large-z2", "a-m5.xlarge-z2", "b-z1", "b",
+    ]  # fmt: skip
+
+
+def test_types_have_no_taints_of_a_moment():
+    cordoned = "node.kubernetes.io/unschedulable:NoSchedule"
+    node = make_node("n1", cpu="4", labels={"pool": "a"}, taints=[cordoned, "gpu:NoSchedule"])
+    (pool,) = pool_types([node])
+    assert [taint["key"] for taint in pool.taints] == ["gpu"]
+
+
+CARDS = {"driver": DRIVER, "nodeSelector": {"pool": "a"}, "count": 2}
+SLICE = {
+    "driver": DRIVER,
+    "nodeName": "n1",
+    "pool": {"name": "n1", "generation": 1, "resourceSliceCount": 1},
+    "devices": [{"name": "g0"}, {"name": "g1"}],
+}
+
+
+@pytest.mark.parametrize(
+    "devices",
+    [
+        pytest.param(resource("ResourceSlice", "s", SLICE), id="like those of its pool"),
+        pytest.param(resource("DeviceCards", "c", CARDS), id="as described"),
+    ],
+)
+@pytest.mark.parametrize(("label", "pool_label"), [("pool", ""), ("team", "team")])
+def test_new_nodes_have_devices(devices, label, pool_label):
+    nodes = [
+        make_node("n1", cpu="8", memory="16Gi", labels={"pool": "a", label: "a"}),
+        make_node("n2", cpu="8", memory="16Gi", labels={label: "b"}),
+    ]
+    objects = [*nodes, devices, *train(5)]
+    found = pw.buy_nodes(objects, pool_types(objects, pool_label), pool_label=pool_label)
+    used = 2 if devices.kind == "ResourceSlice" else 0  # without its driver, n1 has none
+    assert (found.nodes, found.scheduled) == ({"a": (6 - used) // 2}, 5)
 
 
 def test_each_mistake_has_its_path():

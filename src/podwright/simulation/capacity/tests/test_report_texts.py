@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from podwright.simulation.capacity import capacity_report, drain_report, purchase_report
-from podwright.simulation.capacity.buying import NodePurchase, NodeType
+from podwright.simulation.capacity.buying import NodePurchase
 from podwright.simulation.capacity.counting import (
     Capacity,
     CapacityQuestion,
@@ -24,6 +24,7 @@ from podwright.simulation.capacity.drains import (
 )
 from podwright.simulation.capacity.filling import CapacityStop, StopReason
 from podwright.simulation.capacity.losses import Loss, PendingAfter
+from podwright.simulation.capacity.node_types import NodeType
 from podwright.testing import make_pod
 
 REASONS = (

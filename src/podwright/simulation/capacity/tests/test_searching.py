@@ -9,8 +9,9 @@ import pytest
 from podwright.apimachinery.objects import InputError
 from podwright.scheduler.assembly import Scheduler
 from podwright.simulation.capacity import buying
-from podwright.simulation.capacity.buying import NodeType, _Search, buy_nodes, least_price
+from podwright.simulation.capacity.buying import _Search, buy_nodes, least_price
 from podwright.simulation.capacity.filling import CapacityStop
+from podwright.simulation.capacity.node_types import NodeType
 from podwright.testing import make_node, make_pod
 
 
@@ -92,9 +93,9 @@ def test_cheaper_mixes_are_tried_from_the_bound_on_but_for_rounding(bound, best)
 
 def test_new_nodes_have_names_of_their_own():
     found = search([A, B], objects=[make_node("a-new-0"), make_node("a-new-2")])
-    names = [node.name for node, _ in found._new_nodes((3, 1))]
+    names = [each.node.name for each in found._new_nodes((3, 1))]
     assert names == ["a-new-1", "a-new-3", "a-new-4", "b-new-0"]
-    assert [node.name for node, _ in found._new_nodes((1, 0))] == ["a-new-1"], "kept"
+    assert [each.node.name for each in found._new_nodes((1, 0))] == ["a-new-1"], "kept"
 
 
 def test_each_mix_is_tried_once_and_leaves_the_scheduler_as_it_was():

@@ -13,9 +13,11 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.objects import (
+    CSINode,
     Document,
     KubernetesObject,
     Node,
+    ResourceSlice,
     encode,
     without_label_keys,
 )
@@ -40,6 +42,8 @@ from podwright.simulation.recording.explanations.replicas import (
 
 _OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 _JOB: Final = "Job"
+_OF_NEW_NODES: Final = (Node, CSINode, ResourceSlice)
+"""What a new machine publishes itself: a user adds the machine, by no command of kubectl."""
 
 
 def remedy_changes(remedy: Remedy, present: Present) -> RemedyRequests:
@@ -209,7 +213,7 @@ def _change(
         namespace=obj.metadata.namespace,
         name=obj.metadata.name,
         body=body,
-        command="" if isinstance(obj, Node) else _command(action, obj, body, before),
+        command="" if isinstance(obj, _OF_NEW_NODES) else _command(action, obj, body, before),
         effect=effect,
     )
 

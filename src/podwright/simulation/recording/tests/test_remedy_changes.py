@@ -298,6 +298,17 @@ def test_a_node_that_is_there_is_patched_to_what_it_has_after_the_change():
     ]
 
 
+def test_what_new_machines_publish_is_created_by_no_command():
+    csi_node = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "n"}}
+    drivers = {"drivers": [{"name": "d", "nodeID": "n"}]}
+    found = requests_of(
+        make_pod("p", cpu="1"), make_pod("q", cpu="4", node="n"), csi_node | {"spec": drivers},
+        begins="add a node like n",
+    )  # fmt: skip
+    assert found.changes is not None, found.note
+    assert [(each.kind, each.command) for each in found.changes] == [("Node", ""), ("CSINode", "")]
+
+
 def test_fewer_replicas_are_a_scale_of_the_owner():
     workload = owner("Deployment", replicas=2)
     workload["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "2"}}

@@ -268,7 +268,7 @@ class _Planning:
             else:
                 types = pool_types(objects, body.pool_label)
             pending = dict(scheduler.pending)
-            found = purchase_in(scheduler, objects, types, advance)
+            found = purchase_in(scheduler, objects, types, advance, pool_label=body.pool_label)
             moves = [
                 Move(pod=key, node="", to=node, requests=pending_requests(pending[key]))
                 for key, node in found.placed.items()
