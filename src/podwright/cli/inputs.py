@@ -58,6 +58,7 @@ from podwright.simulation.files import (
     disabled_fields,
     load_bytes,
     missing_classes,
+    missing_nodes,
     requests_openb_gpus,
 )
 
@@ -198,6 +199,8 @@ def read_inputs(
         print_warnings(map(str, missing))
     print_warnings(disabled_fields(loaded.sourced, inputs.gates))
     if not is_served:
+        if not is_partial:
+            print_warnings(missing_nodes(loaded.sourced))
         warn_of_kinds(loaded)
         warn_of_uncounted_gpus(inputs, setup)
     return inputs

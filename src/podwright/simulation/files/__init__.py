@@ -69,7 +69,10 @@ if TYPE_CHECKING:
         numbered_lines as numbered_lines,
         read_record as read_record,
     )
-    from podwright.simulation.files.references import missing_classes as missing_classes
+    from podwright.simulation.files.references import (
+        missing_classes as missing_classes,
+        missing_nodes as missing_nodes,
+    )
     from podwright.simulation.files.scheduler_log import (
         LogLine as LogLine,
         SchedulerLog as SchedulerLog,

@@ -1,4 +1,4 @@
-"""Objects that pods and pod templates name: classes and claims.
+"""Objects that pods and pod templates name: classes, claims and nodes.
 
 A dump may lack them. That of `kubectl cluster-info dump` has no classes; the pods in it have the
 priorities that their classes gave them, and their workloads create more such pods. A dump of nodes
@@ -14,6 +14,7 @@ from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import (
     Document,
     FieldError,
+    Node,
     Object,
     ObjectMeta,
     PersistentVolumeClaim,
@@ -110,6 +111,26 @@ def missing_claims(sourced: Sequence[Sourced]) -> Iterator[str]:
     using = [pod.key for pod in living if pod.spec.resource_claims or _has_extended_claim(pod)]
     if using and not _names_of(ResourceClaim.kind, sourced):
         yield _lack("resourceclaims, resourceslices and deviceclasses", using)
+
+
+def missing_nodes(sourced: Sequence[Sourced]) -> Iterator[str]:
+    """Yield a warning if pods are on nodes that do not exist: the scheduler does not see them.
+
+    Upstream: pkg/scheduler/backend/cache/cache.go, `updateNodeInfoSnapshotList`
+    """
+    nodes = _names_of(Node.kind, sourced)
+    absent = [
+        pod.spec.node_name
+        for entry in sourced
+        if isinstance(pod := entry.object, Pod)
+        and not pod.is_terminal
+        and pod.spec.node_name
+        and pod.spec.node_name not in nodes
+    ]
+    if absent:
+        subject = "1 pod is" if len(absent) == 1 else f"{len(absent)} pods are"
+        names = first_names(sorted(set(absent)), 3)
+        yield f"{subject} left out, on nodes that are not in the input: {names}"
 
 
 def _has_extended_claim(pod: Pod) -> bool:

@@ -1,4 +1,4 @@
-"""Classes and claims that pods name, and that do not exist; namespaces of documents."""
+"""Classes, claims and nodes that pods name, and that do not exist; namespaces of documents."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from podwright.apimachinery.objects import (
     PodSpec,
     PriorityClass,
     Unknown,
+    with_fields,
 )
 from podwright.simulation.files import Sourced
 from podwright.simulation.files.manifests import load_bytes
-from podwright.simulation.files.references import missing_classes
+from podwright.simulation.files.references import missing_classes, missing_nodes
+from podwright.testing import make_node, make_pod
 
 CONTAINERS = [{"name": "c", "image": "i"}]
 
@@ -190,6 +192,28 @@ DEVICES = "resourceclaims, resourceslices and deviceclasses"
 def test_a_dump_without_the_claims_of_its_pods_is_warned_of(documents, warnings):
     loaded = load_bytes([(f"f{i}", json.dumps(each).encode()) for i, each in enumerate(documents)])
     assert [*loaded.warnings] == warnings
+
+
+def on(*nodes: str, phase: str = "Running") -> list[Sourced]:
+    pods = [make_pod(f"p{index}", node=node) for index, node in enumerate(nodes)]
+    return [Sourced("f", with_fields(each, "status", phase=phase)) for each in pods]
+
+
+@pytest.mark.parametrize(
+    ("entries", "warnings"),
+    [
+        (on("n", ""), []),
+        (on("m"), ["1 pod is left out, on nodes that are not in the input: m"]),
+        (on("n", "m", "l", "m"),
+         ["3 pods are left out, on nodes that are not in the input: l, m"]),
+        (on(*"edcbax"),
+         ["6 pods are left out, on nodes that are not in the input: a, b, c and 3 more"]),
+        (on("m", phase="Failed"), []),
+    ],
+)  # fmt: skip
+def test_pods_on_nodes_that_are_not_there_are_warned_of(entries, warnings):
+    node = Sourced("f", make_node("n"))
+    assert [*missing_nodes([node, *entries])] == warnings
 
 
 def test_an_object_without_a_document_names_its_classes_too():

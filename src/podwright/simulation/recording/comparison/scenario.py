@@ -201,7 +201,7 @@ def as_new_pod(pod: Pod, specs: Specs | None = None) -> Pod:
         nominated_node_name="",
     )
     raw = pod.raw
-    if "status" in raw:
+    if raw.get("status"):
         kept = {k: v for k, v in raw["status"].items() if k not in _FROM_KUBELET}
         raw = raw | {"status": kept}
     return msgspec.structs.replace(pod, spec=spec, status=status, raw=raw)

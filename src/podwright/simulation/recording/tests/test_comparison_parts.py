@@ -337,6 +337,15 @@ def test_a_pod_that_is_new_again_keeps_what_its_controller_gave_it():
     assert as_new_pod(make_pod("q", node="n1")).spec.node_name == ""
 
 
+@pytest.mark.parametrize("status", [None, {}])
+def test_a_pod_without_a_status_can_be_new_again(status):
+    spec = {"nodeName": "n1", "containers": [{"name": "c"}]}
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"}, "spec": spec}
+    pod = decode(document | {"status": status}, source="q")
+    assert isinstance(pod, Pod)
+    assert as_new_pod(pod).spec.node_name == ""
+
+
 def volumes(*names: str, claim: str = "") -> Pod:
     listed: list[dict[str, Any]] = [{"name": name, "emptyDir": {}} for name in names]
     if claim:
