@@ -455,9 +455,12 @@ def _extra(kind: inspect.Type) -> dict[str, Any]:
     return (isinstance(kind, inspect.Metadata) and kind.extra) or {}
 
 
+def _declared(kind: inspect.Type) -> inspect.Type:
+    return _declared(kind.type) if isinstance(kind, inspect.Metadata) else kind
+
+
 def _zero(kind: inspect.Type) -> object:
-    if isinstance(kind, inspect.Metadata):
-        return _zero(kind.type)
+    kind = _declared(kind)
     if isinstance(kind, inspect.StructType):
         return kind.cls(**{f.name: _zero(f.type) for f in kind.fields if f.required})
     return _ZEROS.get(type(kind))
@@ -469,7 +472,10 @@ def _walk_items(
     if not isinstance(value, list):
         return _wrong(value, "a list", path, errors)
     items = []
-    for index, item in enumerate(value):
+    is_of_structs = isinstance(_declared(kind.item_type), inspect.StructType)
+    for index, given in enumerate(value):
+        # As in Go, a null is an object without fields.
+        item = {} if given is None and is_of_structs else given
         walked = _WRONG
         if item is not None:
             walked = _walk(item, kind.item_type, f"{path}[{index}]", errors)

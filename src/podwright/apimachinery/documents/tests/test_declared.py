@@ -141,3 +141,16 @@ def test_a_struct_is_checked_and_written_as_its_document() -> None:
     assert not struct_errors(form, "form")
     (error,) = struct_errors(Form(count=1), "form")
     assert str(error) == "form.name: Required value: a word"
+
+
+class Forms(msgspec.Struct, frozen=True, kw_only=True):
+    forms: tuple[Form, ...] = ()
+
+
+def test_a_null_in_a_list_is_checked_as_an_object_without_fields() -> None:
+    errors: list[FieldError] = []
+    decode({"forms": [None]}, Forms, "", errors)
+    empty: list[FieldError] = []
+    decode({"forms": [{}]}, Forms, "", empty)
+    assert [str(each) for each in errors] == [str(each) for each in empty]
+    assert [each.path for each in errors] == ["forms[0].name", "forms[0]"]

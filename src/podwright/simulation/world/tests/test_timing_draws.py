@@ -45,6 +45,9 @@ QUANTILES = {
 }
 
 
+LONGEST = (2**63 - 1) / SECOND_NS
+
+
 @pytest.mark.parametrize(
     ("fields", "share", "seconds"),
     [
@@ -85,6 +88,24 @@ QUANTILES = {
         ),
         pytest.param(WEIGHTED, 0.24, 3, id="the first quarter"),
         pytest.param(WEIGHTED, 0.26, 5, id="after a weight of zero"),
+        pytest.param(
+            {"distribution": "lognormal", "median": "1s", "sigma": 1e9},
+            0.6,
+            LONGEST,
+            id="a tail longer than any duration",
+        ),
+        pytest.param(
+            {"distribution": "lognormal", "median": "1s", "sigma": 1e9, "max": "5s"},
+            0.6,
+            5,
+            id="a long tail with an end",
+        ),
+        pytest.param(
+            {"distribution": "pareto", "min": "1s", "shape": 1e-9},
+            0.6,
+            LONGEST,
+            id="a tail that does not thin out",
+        ),
         pytest.param(QUANTILES, 0.0, 1, id="the lowest quantile"),
         pytest.param(QUANTILES, 0.125, 1.5, id="between the first two"),
         pytest.param(QUANTILES, 0.25, 2, id="at a quantile"),

@@ -32,6 +32,7 @@ from podwright.apimachinery.objects import (
 
 _DRAWS: Final = 2**31
 _NORMAL: Final = NormalDist()
+_MOST: Final = 2**63 - 1
 _NEEDED: Final = {
     "constant": ("value",),
     "uniform": ("min", "max"),
@@ -155,12 +156,15 @@ def uniform(seed: int, stream: int, number: int) -> float:
 def sampler(entry: Distribution, parse: Parse) -> Callable[[float], int]:
     """Return the inverse of the distribution function of `entry`, in the units of `parse`."""
     least = parse(entry.min) if entry.min else 0
-    most = parse(entry.max) if entry.max else None
+    most = parse(entry.max) if entry.max else _MOST
     inverse = _inverse(entry, parse)
 
     def sample(share: float) -> int:
-        value = max(inverse(share), least)
-        return round(value if most is None else min(value, most))
+        try:
+            value = max(inverse(share), least)
+        except ArithmeticError:  # of a very long tail
+            return most
+        return round(min(value, most))
 
     return sample
 
