@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from podwright.cluster.controllers.workload_pods import (
         expanded as expanded,
         missing_replica_sets as missing_replica_sets,
+        pod_template as pod_template,
     )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -16,16 +16,20 @@ from typing import Final, NamedTuple
 import msgspec
 
 from podwright.apimachinery.objects import (
+    Document,
     KubernetesObject,
     NamespacedName,
     Node,
     Object,
+    OwnerReference,
     PersistentVolumeClaim,
     Pod,
     ReplicaSet,
     StorageClass,
     decode_as,
+    encode,
     with_fields,
+    without_label_keys,
     workload_of,
 )
 from podwright.cluster.api import PodQuotas, check_objects
@@ -69,6 +73,17 @@ from podwright.cluster.controllers.pod_state import is_active
 from podwright.cluster.controllers.storage.provisioning import default_class
 from podwright.cluster.controllers.workload_fields import number, spec_of, status_of
 from podwright.cluster.store import GroupKind, kind_of
+
+_OF_ONE_POD: Final = frozenset(
+    {
+        "apps.kubernetes.io/pod-index",
+        "batch.kubernetes.io/job-completion-index",
+        "controller-revision-hash",
+        "pod-template-generation",
+        "statefulset.kubernetes.io/pod-name",
+    }
+)
+"""Labels that controllers add to pods, and templates do not have."""
 
 
 class _Workload(NamedTuple):
@@ -134,8 +149,8 @@ def missing_replica_sets(objects: Iterable[Object]) -> list[Object]:
     """Return the replica sets of deployments that their pods name and that are not there.
 
     Without them, as in a dump of deployments and pods, the controllers would create others, and all
-    pods once more. Of several sets of a deployment, it is the one of the youngest pod, with the
-    template of the deployment.
+    pods once more. Of several sets of a deployment, the one of the youngest pod has the template of
+    the deployment, and the others, of which a rollout is to delete the pods, those of their pods.
     """
     given = list(objects)
     deployments = {obj.key: obj for obj in given if kind_of(obj) == DEPLOYMENT}
@@ -144,31 +159,60 @@ def missing_replica_sets(objects: Iterable[Object]) -> list[Object]:
         if owner := obj.metadata.controller:
             deployments.pop(f"{obj.namespace}/{owner.name}", None)
     present = {obj.key for obj in sets}
-    pods: dict[NamespacedName, list[Pod]] = {}
+    pods: dict[NamespacedName, dict[OwnerReference, list[Pod]]] = {}
     for obj in given if deployments else ():
         if isinstance(obj, Pod) and is_active(obj) and (owner := obj.metadata.controller):
             kind, key = workload_of(obj) or ("", "")
             is_missing = f"{obj.namespace}/{owner.name}" not in present
             if kind == DEPLOYMENT[1] and key in deployments and is_missing:
-                pods.setdefault(key, []).append(obj)
-    return [_replica_set_of(deployments[key], members) for key, members in pods.items()]
+                pods.setdefault(key, {}).setdefault(owner, []).append(obj)
+    found: list[Object] = []
+    for key, of_sets in pods.items():
+        newest = max(of_sets.values(), key=_youngest)
+        for members in of_sets.values():
+            made = _replica_set_of(deployments[key], members, is_newest=members is newest)
+            found.append(made)
+    return found
 
 
-def _replica_set_of(deployment: KubernetesObject, pods: Sequence[Pod]) -> Object:
-    """Return the replica set of the youngest of the pods of a deployment, as a server has it."""
-    youngest = max(pods, key=lambda pod: pod.metadata.creation_timestamp or "")
-    owner = youngest.metadata.controller
+def _youngest(pods: Iterable[Pod]) -> str:
+    """Return when the youngest of some pods was created."""
+    return max(pod.metadata.creation_timestamp or "" for pod in pods)
+
+
+def _replica_set_of(
+    deployment: KubernetesObject, pods: Sequence[Pod], *, is_newest: bool
+) -> Object:
+    """Return the replica set of some pods of a deployment, as a server has it."""
+    owner = pods[0].metadata.controller
     assert owner is not None, "a pod of a deployment has a controller"
+    spec = deployment_spec(spec_of(deployment))
+    annotations = deployment.metadata.annotations
+    revision = {REVISION: annotations[REVISION]} if REVISION in annotations else {}
+    if not is_newest:
+        spec, revision = msgspec.structs.replace(spec, template=pod_template(pods)), {}
     document = replica_set_document(
         deployment,
-        deployment_spec(spec_of(deployment)),
+        spec,
         name=owner.name,
-        label=youngest.metadata.labels[TEMPLATE_HASH],
-        replicas=sum(pod.metadata.controller == owner for pod in pods),
-        annotations={},
+        label=pods[0].metadata.labels[TEMPLATE_HASH],
+        replicas=len(pods),
+        annotations=revision,
     )
     document["metadata"] |= {"uid": owner.uid, "resourceVersion": "1"}
     return decode_as(document, ReplicaSet, source=f"{deployment.kind} {deployment.key}")
+
+
+def pod_template(pods: Sequence[Pod]) -> Document:
+    """Return a template of which the pods of a controller may have been made.
+
+    It has the labels that all pods have, and the spec of the first one.
+    """
+    common = set.intersection(*(set(pod.metadata.labels.items()) for pod in pods))
+    labels = {key: value for key, value in sorted(common) if key not in _OF_ONE_POD}
+    spec = without_label_keys(encode(pods[0])["spec"], pods[0].metadata.labels)
+    spec = {name: value for name, value in spec.items() if name not in ("nodeName", "hostname")}
+    return {"metadata": {"labels": labels}, "spec": spec}
 
 
 class _Expander:

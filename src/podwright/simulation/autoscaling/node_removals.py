@@ -130,7 +130,7 @@ def explain_scale_down(
             elif not is_expendable(pod, cutoff):
                 trial.schedule(pod, names)
         scale_down = ScaleDown(_lister(given, now_ns), autoscaling.options, trial)
-        scale_down.update(above, names, now_ns, looks_for_most=True)
+        scale_down.update(above, names, now_ns, is_question=True)
     candidates = scale_down.candidates
     kept = {name: Unremovable("NotAutoscaled", "it is of no node group") for name in names}
     for name, pool in group_of.items():

@@ -13,6 +13,7 @@ SimulateNodeRemoval; core/scaledown/actuation/actuator.go, drain.go, delete_in_b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 import msgspec
@@ -41,7 +42,7 @@ from podwright.simulation.autoscaling.drainability import (
     is_of_daemon_set,
 )
 from podwright.simulation.autoscaling.node_groups import AutoscalerOptions
-from podwright.simulation.autoscaling.trial_cluster import TrialCluster
+from podwright.simulation.autoscaling.trial_cluster import TrialCluster, counted
 
 SCALE_DOWN_DISABLED: Final = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 REMOVAL: Final = "node/"
@@ -182,7 +183,7 @@ class ScaleDown(Checkpointed):
         destinations: Iterable[str],
         now_ns: int,
         *,
-        looks_for_most: bool = False,
+        is_question: bool = False,
     ) -> None:
         """Find the nodes that are not needed, in a fork.
 
@@ -192,8 +193,9 @@ class ScaleDown(Checkpointed):
             Those of groups above their least size.
         destinations : iterable of str
             All nodes, to which pods may move.
-        looks_for_most : bool
-            Whether as many unneeded nodes are looked for as after many updates.
+        is_question : bool
+            Whether as many unneeded nodes are looked for as after many updates, and why pods fit
+            nowhere.
         """
         rules, trial, options = self._rules(now_ns), self._trial, self._options
         blind = msgspec.structs.replace(rules, budgets=Budgets(()), lister=None)
@@ -211,13 +213,13 @@ class ScaleDown(Checkpointed):
             is_empty = blind.pods_to_move(trial.pods_on(node.name)) == []
             return not is_empty, node.name not in self._unneeded_ns
 
-        limit = self._limit(is_most=looks_for_most)
+        limit = self._limit(is_most=is_question)
         checked = {node.name: self._ineligible(node) for node in nodes}
         self.unremovable = {name: why for name, why in checked.items() if why is not None}
         for node in sorted((each for each in nodes if checked[each.name] is None), key=order):
             if len(found) >= limit:
                 break
-            candidate = self._removable(node, rules, left)
+            candidate = self._removable(node, rules, left, explains=is_question)
             if isinstance(candidate, Unremovable):
                 self.unremovable[node.name] = candidate
                 self._recheck_ns[node.name] = now_ns + options.recheck_ns
@@ -281,7 +283,7 @@ class ScaleDown(Checkpointed):
         return Use(cpu=cpu, memory=memory, resource=resource, share=max(cpu, memory))
 
     def _removable(
-        self, node: Node, rules: DrainRules, left: Iterable[str]
+        self, node: Node, rules: DrainRules, left: Iterable[str], *, explains: bool
     ) -> Candidate | Unremovable:
         """Move the pods of a node elsewhere, or move none and return what keeps the node."""
         pods = rules.pods_to_move(self._trial.pods_on(node.name))
@@ -293,9 +295,11 @@ class ScaleDown(Checkpointed):
             self._trial.remove_node(node.name)
             for pod in pods:
                 if not self._trial.schedule(pod, others):
-                    return Unremovable(
-                        "NoPlaceToMovePods", f"{pod.key} fits on no other node that stays"
-                    )
+                    why = self._trial.reasons(pod, others) if explains else {}
+                    reasons = counted(chain.from_iterable(why.values()))
+                    nowhere = f"{pod.key} fits on no other node that stays"
+                    message = f"{nowhere}: {reasons}" if reasons else nowhere
+                    return Unremovable("NoPlaceToMovePods", message)
             fork.is_kept = True
         is_risky = not rules.budgets.allows_in_parallel(pods)
         return Candidate(node=node, pods=tuple(pods), use=use, is_risky=is_risky)

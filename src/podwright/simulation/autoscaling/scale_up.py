@@ -21,7 +21,7 @@ import msgspec
 from podwright.apimachinery.objects import Node, Object, Pod
 from podwright.simulation.autoscaling.expanders import ScaleUpOption, capacity_of, requested
 from podwright.simulation.autoscaling.node_groups import NodeGroup, NodeTemplate, new_node
-from podwright.simulation.autoscaling.trial_cluster import TrialCluster
+from podwright.simulation.autoscaling.trial_cluster import TrialCluster, counted
 
 MAX_SIZE: Final = "max node group size reached"
 BACKOFF: Final = "in backoff after failed scale-up"
@@ -185,5 +185,4 @@ def reasons_text(group: PodGroup, skipped: dict[str, str]) -> str:
     Upstream: processors/status/eventing_scale_up_processor.go, ReasonsMessage. There the order is
     that of a map, which is not fixed.
     """
-    counts = Counter(chain(*group.rejections.values(), skipped.values()))
-    return ", ".join(f"{number} {reason}" for reason, number in sorted(counts.items()))
+    return counted(chain(*group.rejections.values(), skipped.values()))

@@ -246,25 +246,28 @@ class TrialCluster:
     def rejection(self, pod: Pod, node: str) -> tuple[str, ...] | None:
         """Return why a node does not take a pod, in the scheduler's words; None if it does."""
         with self.forked():
-            if self.schedule(pod, (node,)):
-                return None
-            explanation = self.scheduler.explain(pod.key)
-            if explanation.pre_filter.is_rejection:
-                # Perhaps another plugin restricts pods to other nodes: it alone is the reason.
-                for plugin in self._destinations:
-                    plugin.names = None
-                explanation = self.scheduler.explain(pod.key)
-        status = explanation.rejected.get(node)
-        if status is not None:
-            return status.reasons
+            return None if self.schedule(pod, (node,)) else self.reasons(pod, (node,))[node]
+
+    def reasons(self, pod: Pod, nodes: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Return why each of some nodes did not take a pod, in a fork in which it was tried."""
+        explanation = self.scheduler.explain(pod.key)
         if explanation.pre_filter.is_rejection:
-            return explanation.pre_filter.reasons or (explanation.pre_filter.message,)
-        if explanation.restricted_by == ("NodeAffinity",):
+            # Perhaps another plugin restricts pods to other nodes: it alone is the reason.
+            for plugin in self._destinations:
+                plugin.names = None
+            explanation = self.scheduler.explain(pod.key)
+        restricting = [name for name in explanation.restricted_by if name != Destinations.name]
+        if explanation.pre_filter.is_rejection:
+            others = explanation.pre_filter.reasons or (explanation.pre_filter.message,)
+        elif restricting == ["NodeAffinity"]:
             # Upstream calls its filter for the node, whatever PreFilter restricts.
-            return ("node(s) didn't match Pod's node affinity/selector",)
-        if explanation.restricted_by:
-            return (f"node(s) didn't satisfy plugin(s) [{' '.join(explanation.restricted_by)}]",)
-        return (explanation.decision.message,)
+            others = ("node(s) didn't match Pod's node affinity/selector",)
+        elif restricting:
+            others = (f"node(s) didn't satisfy plugin(s) [{' '.join(restricting)}]",)
+        else:
+            others = (explanation.decision.message,)
+        rejected = explanation.rejected
+        return {name: rejected[name].reasons if name in rejected else others for name in nodes}
 
     # ------------------------------------------------------------------------ reading
 
@@ -311,6 +314,11 @@ class TrialCluster:
         cluster = self.scheduler.cluster
         placed = cluster.pods_on[cluster.nodes.slot_of[name]]
         return [placed[key].pod for key in sorted(placed)]
+
+
+def counted(reasons: Iterable[str]) -> str:
+    """Return reasons with their numbers, sorted as in upstream's FitError."""
+    return ", ".join(sorted(f"{number} {reason}" for reason, number in Counter(reasons).items()))
 
 
 def _pool_use(pool: Pool, used: Container[DeviceId]) -> float:

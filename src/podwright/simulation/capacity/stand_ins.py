@@ -8,7 +8,7 @@ as many replicas as it has pods; other references to missing owners are removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import (
@@ -16,11 +16,9 @@ from podwright.apimachinery.objects import (
     Object,
     Pod,
     decode,
-    encode,
     require_objects,
-    without_label_keys,
 )
-from podwright.cluster.controllers import missing_replica_sets
+from podwright.cluster.controllers import missing_replica_sets, pod_template
 from podwright.simulation.world import with_present_owners
 
 _ManyPods: TypeAlias = Sequence[Pod]
@@ -31,17 +29,6 @@ _CLAIM: Final = {
     "resources": {"requests": {"storage": "1Gi"}},
 }
 """What claims of a StatefulSet request that the cluster is given without."""
-
-_OF_ONE_POD: Final = frozenset(
-    {
-        "apps.kubernetes.io/pod-index",
-        "batch.kubernetes.io/job-completion-index",
-        "controller-revision-hash",
-        "pod-template-generation",
-        "statefulset.kubernetes.io/pod-name",
-    }
-)
-"""Labels that controllers add to pods, and templates do not have."""
 
 _ENDLESS: Final = 2**31 - 1
 _ON_DELETE: Final = {"updateStrategy": {"type": "OnDelete"}}
@@ -70,8 +57,6 @@ def _stand_in(key: _Key, pods: _ManyPods) -> Object:
     api_version, kind, name, namespace = key
     owner = pods[0].metadata.controller
     assert owner is not None
-    common = set.intersection(*(set(pod.metadata.labels.items()) for pod in pods))
-    labels = {key: value for key, value in sorted(common) if key not in _OF_ONE_POD}
     return decode(
         {
             "apiVersion": api_version,
@@ -82,17 +67,16 @@ def _stand_in(key: _Key, pods: _ManyPods) -> Object:
                 "uid": owner.uid,
                 "resourceVersion": "1",
             },
-            "spec": _spec(kind, labels, pods),
+            "spec": _spec(kind, pods),
         },
         source=f"{kind} {namespace}/{name}",
     )
 
 
-def _spec(kind: str, labels: Mapping[str, str], pods: _ManyPods) -> Document:
+def _spec(kind: str, pods: _ManyPods) -> Document:
     """Return the spec of a controller of `pods`, whose template is like the first one."""
-    given = without_label_keys(encode(pods[0])["spec"], pods[0].metadata.labels)
-    pod = {name: value for name, value in given.items() if name not in ("nodeName", "hostname")}
-    template = {"metadata": {"labels": labels}, "spec": pod}
+    template = pod_template(pods)
+    labels, pod = template["metadata"]["labels"], template["spec"]
     spec = {"selector": {"matchLabels": labels}, "template": template}
     count = len(pods)
     match kind:

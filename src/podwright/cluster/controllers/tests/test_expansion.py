@@ -407,12 +407,13 @@ def pod_of_set(name: str, hash_: str, created: str = "", **more: Any) -> Any:
     return decode({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec} | more)
 
 
-def test_the_replica_set_of_a_deployment_that_is_missing_is_that_of_its_youngest_pod():
-    """Its template is the deployment's, so that its controller does not create another one."""
-    deployment = workload("Deployment", metadata=SERVER, replicas=3)
+def test_the_replica_sets_of_a_deployment_that_are_missing_are_those_of_its_pods():
+    """The youngest has the deployment's template, so that its controller creates no other one."""
+    revision = {"annotations": {"deployment.kubernetes.io/revision": "7"}}
+    deployment = workload("Deployment", metadata={**SERVER, **revision}, replicas=3)
     ended = pod_of_set("z", "c", "59", status={"phase": "Failed"})
     pods = [pod_of_set("a", "a", "01"), pod_of_set("b", "b", "03"), pod_of_set("c", "b", "02")]
-    (found,) = missing_replica_sets([deployment, *pods, pod_of_set("d", "a"), ended])
+    older, found = missing_replica_sets([deployment, *pods, pod_of_set("d", "a"), ended])
     assert (found.key, found.uid, found.metadata.is_from_server) == ("shop/web-b", "uid-b", True)
     owner = found.metadata.controller
     assert owner is not None
@@ -422,6 +423,11 @@ def test_the_replica_set_of_a_deployment_that_is_missing_is_that_of_its_youngest
     labels = document["spec"]["template"]["metadata"].pop("labels")
     assert labels["pod-template-hash"] == "b"
     assert document["spec"]["template"]["spec"] == encode(deployment)["spec"]["template"]["spec"]
+    assert found.metadata.annotations == revision["annotations"]
+    assert (older.key, older.uid, older.metadata.annotations) == ("shop/web-a", "uid-a", {})
+    assert older.metadata.controller == owner
+    document = encode(older)["spec"]
+    assert (document["replicas"], document["template"]["spec"]) == (2, encode(pods[0])["spec"])
 
 
 def test_new_pods_of_a_deployment_are_those_of_its_missing_replica_set():

@@ -40,6 +40,10 @@ def removals(objects, *groups, now_ns=0, **options):
 
 DISABLED = {"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
 BIG = pod(containers=[{"name": "c", "resources": {"requests": {"cpu": "3", "memory": "1Gi"}}}])
+OF_B = pod(
+    nodeSelector={"pool": "b"},
+    containers=[{"name": "c", "resources": {"requests": {"cpu": "1500m"}}}],
+)
 PINNED = pod(nodeSelector={"kubernetes.io/hostname": "n"})
 SYSTEM = pod(namespace="kube-system")
 
@@ -65,7 +69,14 @@ SYSTEM = pod(namespace="kube-system")
         (
             [node("n"), on("n", PINNED)],
             "NoPlaceToMovePods",
-            "default/on-n fits on no other node that stays",
+            "default/on-n fits on no other node that stays:"
+            " 1 node(s) didn't match Pod's node affinity/selector",
+        ),
+        (
+            [node("n"), node("full", "b"), on("full", BIG), on("n", OF_B)],
+            "NoPlaceToMovePods",
+            "default/on-n fits on no other node that stays:"
+            " 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector",
         ),
         (
             [node("n"), on("n", SYSTEM)],

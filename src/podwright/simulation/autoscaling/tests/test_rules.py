@@ -332,7 +332,7 @@ def test_the_reasons_of_all_groups_are_counted_and_sorted():
     found = PodGroup(pods=[], form="", rejections=rejections, accepted_by=[])
     skipped = {"c": "max node group size reached"}
     assert reasons_text(found, skipped) == (
-        "2 Insufficient cpu, 1 max node group size reached, 1 taint"
+        "1 max node group size reached, 1 taint, 2 Insufficient cpu"
     )
     assert not found.is_schedulable
 
