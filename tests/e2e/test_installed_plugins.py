@@ -71,6 +71,19 @@ def test_a_profile_that_enables_an_installed_plugin_has_it(install, write, clust
     assert "KeepLarge" in shown
 
 
+def test_a_scenario_has_it_as_well(install, write, cluster):
+    install("KeepLarge = rack_plugins:KeepLarge")
+    write("c.yaml", CONFIGURATION)
+    configurations = "configurations: [{file: c.yaml}]"
+    expected = "expectations: [{pendingAtMost: 0}]"
+    scenario = write(
+        "s.yaml",
+        "apiVersion: podwright.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\n"
+        f"spec: {{cluster: {{files: [cluster.yaml]}}, {configurations}, {expected}}}\n",
+    )
+    run(f"check {scenario}")
+
+
 def test_being_installed_enables_nothing_and_imports_nothing(install, write, cluster):
     install("KeepLarge = rack_plugins:KeepLarge", "raise SystemExit('imported')")
     run(f"schedule {cluster}")

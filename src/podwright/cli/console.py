@@ -8,7 +8,6 @@ color only on a terminal, and not if NO_COLOR is set.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -93,12 +92,11 @@ def report_error(error: Exception) -> int:
     return SYSTEM_FAILED if is_system_failure(error) else WRONG_USE
 
 
-_UNKNOWN_PLUGIN = re.compile(r'[Pp]lugin "[^"]*" does not exist')
-
-
 def hint_at_plugins(errors: Iterable[FieldError]) -> None:
     """Print how to load custom plugins, if an error names an unknown plugin."""
-    if any(_UNKNOWN_PLUGIN.search(error.message) for error in errors):
+    from podwright.scheduler.assembly import is_unknown_plugin
+
+    if any(is_unknown_plugin(error.message) for error in errors):
         print_message("Load a custom plugin with --plugin FILE, or install its package")
 
 

@@ -41,7 +41,13 @@ from podwright.apimachinery.objects import (
     read_time,
 )
 from podwright.online.sweep.goals import Goal, read_goal
-from podwright.scheduler.assembly import assemble, packages_of, prepare, unknown_plugins
+from podwright.scheduler.assembly import (
+    assemble,
+    packages_of,
+    prepare,
+    unknown_plugins,
+    with_plugin_field,
+)
 from podwright.scheduler.config import (
     EffectiveConfiguration,
     KubeSchedulerConfiguration,
@@ -394,9 +400,10 @@ def _configuration(
             if not entry.plugins and not packages:  # which may import what only workers have
                 effective_of(read)
         except InputError as error:
+            named = (with_plugin_field(each, f"{path}.plugins") for each in error.errors)
             errors += (
                 problem(f"{path}.config", f"{each.path}: {each.message}".removeprefix(": "))
-                for each in error.errors
+                for each in named
             )
     return SweepConfiguration(
         name=entry.name,

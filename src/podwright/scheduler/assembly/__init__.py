@@ -48,9 +48,11 @@ if TYPE_CHECKING:
     )
     from podwright.scheduler.assembly.plugin_packages import (
         installed_plugins as installed_plugins,
+        is_unknown_plugin as is_unknown_plugin,
         packages_of as packages_of,
         unknown_plugins as unknown_plugins,
         with_installed as with_installed,
+        with_plugin_field as with_plugin_field,
     )
     from podwright.scheduler.assembly.registry import (
         BrokenPlugin as BrokenPlugin,

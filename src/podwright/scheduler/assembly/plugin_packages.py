@@ -7,6 +7,7 @@ enable them, as in upstream for plugins that are compiled into a scheduler.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 GROUP: Final = "podwright.plugins"
 """The entry point group; the name of each entry point is the name of its plugin."""
+
+_UNKNOWN_PLUGIN: Final = re.compile(r'[Pp]lugin "[^"]*" does not exist(?!; name the file)')
 
 
 class Installed(NamedTuple):
@@ -75,6 +78,24 @@ def unknown_plugins(
         entry.name for profile in configuration.profiles for entry in _entries(profile, "enabled")
     )
     return [name for name in enabled if registry.points_of(name) is None]
+
+
+def is_unknown_plugin(message: str) -> bool:
+    """Return whether an error of a configuration is that a plugin is unknown."""
+    return _UNKNOWN_PLUGIN.search(message) is not None
+
+
+def with_plugin_field(error: FieldError, field: str) -> FieldError:
+    """Return an error of a configuration; if a plugin is unknown, with what can name its file.
+
+    Parameters
+    ----------
+    field : str
+        The field of a document, in place of the option of a command.
+    """
+    how = f"; name the file of a custom plugin in {field}, or install its package"
+    message = error.message + how * is_unknown_plugin(error.message)
+    return msgspec.structs.replace(error, message=message)
 
 
 def packages_of(names: Iterable[str]) -> tuple[str, ...]:

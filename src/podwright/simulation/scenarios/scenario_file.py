@@ -17,7 +17,12 @@ from podwright.apimachinery.objects import (
     InputError,
     read_time,
 )
-from podwright.scheduler.assembly import plugins_from
+from podwright.scheduler.assembly import (
+    plugins_from,
+    prepare,
+    with_installed,
+    with_plugin_field,
+)
 from podwright.scheduler.config import (
     KubeSchedulerConfiguration,
     parse_gates,
@@ -306,22 +311,32 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             message = f'"{name}" is not a configuration; there are {", ".join(by_name)}'
             raise InputError.of(self.source, message, "spec.configurations")
         configuration: KubeSchedulerConfiguration | None = None
+        source = chosen.file or self.source
+        path = f"spec.configurations[{self._configurations.index(chosen)}]"
         if chosen.file:
-            configuration = read_configuration(self.others[chosen.file], source=chosen.file)
+            configuration = read_configuration(self.others[chosen.file], source=source)
         elif chosen.configuration is not None:
-            index = self._configurations.index(chosen)
-            source = f"{self.source}: spec.configurations[{index}].configuration"
+            source = f"{self.source}: {path}.configuration"
             configuration = read_configuration(chosen.configuration, source=source)
         plugins: list[type[Plugin]] = []
-        for path in chosen.plugins:
-            plugins += plugins_from(self.others[path].decode(), source=path)
-        return SchedulerOptions(
+        for file in chosen.plugins:
+            plugins += plugins_from(self.others[file].decode(), source=file)
+        configuration, installed = with_installed(configuration, plugins)
+        plugins += (one.cls for one in installed)
+        options = SchedulerOptions(
             configuration=configuration,
             plugins=tuple(plugins),
             gates=parse_gates(chosen.feature_gates, source=self.source),
             seed=seed,
-            source=chosen.file or self.source,
+            source=source,
         )
+        try:
+            prepare(options)
+        except InputError as error:
+            raise InputError(
+                with_plugin_field(each, f"{path}.plugins") for each in error.errors
+            ) from error
+        return options
 
 
 def _events_of(source: str, lines: Iterable[Any], *, start_ns: int | None = None) -> EventFile:

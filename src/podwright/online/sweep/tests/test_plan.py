@@ -180,12 +180,16 @@ def test_files_that_cannot_be_read_are_named_with_their_place(tmp_path):
     assert errors[1].path == "x.config", "one file has no number"
 
 
+FOO = {"filter": {"enabled": [{"name": "Foo"}]}}
+
+
 def test_an_inline_configuration_is_a_document_of_its_name(tmp_path):
     (tmp_path / "e.jsonl").write_bytes(b"")
     (tmp_path / "p.py").write_bytes(b"import podwright")
     given = [
         {"name": "c", "config": CONFIGURATION, "plugins": ["p.py"]},
         {"name": "d", "config": {**CONFIGURATION, "parallelism": "x"}},
+        {"name": "e", "config": {**CONFIGURATION, "profiles": [{"plugins": FOO}]}},
     ]
     errors: list[FieldError] = []
     plan = read_plan({**MINIMAL, "configurations": given}, tmp_path, errors)
@@ -193,9 +197,12 @@ def test_an_inline_configuration_is_a_document_of_its_name(tmp_path):
     assert first.configuration is not None
     assert (first.configuration[0], json.loads(first.configuration[1])) == ("c.json", CONFIGURATION)
     assert [data for _, data in first.plugins] == [b"import podwright"]
-    (error,) = errors
+    error, unknown = errors
     assert error.path == "configurations[1].config"
     assert error.message.startswith("parallelism: ")
+    assert unknown.message.endswith(
+        "; name the file of a custom plugin in configurations[2].plugins, or install its package"
+    )
 
 
 @pytest.mark.parametrize(

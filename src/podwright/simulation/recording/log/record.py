@@ -186,7 +186,7 @@ def record(
         raise InputError.of("seed", problem)
     setup = setup_of(options)
     # From the setup, as a replay makes it.
-    machine = machine_of(options_of(setup, plugins=options.plugins))
+    machine = machine_of(options_of(setup, plugins=options.plugins, source=options.source))
     machine.watch_state({plugin.name for plugin in options.plugins})
     profiles = () if options.configuration is None else options.configuration.profiles
     names = [profile.scheduler_name or DEFAULT_SCHEDULER_NAME for profile in profiles]

@@ -310,6 +310,19 @@ def test_a_load_ends_with_the_scenario_and_its_lines_are_numbered():
 PARALLEL = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
 
+def test_the_field_is_named_that_has_the_files_of_unknown_plugins():
+    enabled = {"plugins": {"filter": {"enabled": [{"name": "Foo"}]}}}
+    given = json.dumps(PARALLEL | {"profiles": [enabled]})
+    with pytest.raises(InputError) as raised:
+        scenario(f"  configurations: [{{}}, {{name: a, configuration: {given}}}]\n")
+    (error,) = raised.value.errors
+    assert error.source == "s.yaml: spec.configurations[1].configuration"
+    assert error.message.endswith(
+        'FilterPlugin "Foo" does not exist; name the file of a custom plugin in'
+        " spec.configurations[1].plugins, or install its package"
+    )
+
+
 def test_a_configuration_is_a_file_or_stands_in_the_scenario():
     inline = json.dumps(PARALLEL | {"parallelism": 3})
     found = scenario(
@@ -322,7 +335,8 @@ def test_a_configuration_is_a_file_or_stands_in_the_scenario():
     assert first.configuration is not None
     assert second.configuration is not None
     assert (first.configuration.parallelism, second.configuration.parallelism) == (2, 3)
-    assert (first.source, second.source, first.seed) == ("c.yaml", "s.yaml", 7)
+    inline = "s.yaml: spec.configurations[1].configuration"
+    assert (first.source, second.source, first.seed) == ("c.yaml", inline, 7)
     assert "DRAExtendedResource" not in first.gates
     assert "DRAExtendedResource" in second.gates
     assert found.scheduler_options("", 0).configuration == first.configuration
