@@ -164,7 +164,8 @@ def missing_replica_sets(objects: Iterable[Object]) -> list[Object]:
         if isinstance(obj, Pod) and is_active(obj) and (owner := obj.metadata.controller):
             kind, key = workload_of(obj) or ("", "")
             is_missing = f"{obj.namespace}/{owner.name}" not in present
-            if kind == DEPLOYMENT[1] and key in deployments and is_missing:
+            is_of_set = (owner.kind, kind) == (REPLICA_SET[1], DEPLOYMENT[1])
+            if is_of_set and key in deployments and is_missing:
                 pods.setdefault(key, {}).setdefault(owner, []).append(obj)
     found: list[Object] = []
     for key, of_sets in pods.items():

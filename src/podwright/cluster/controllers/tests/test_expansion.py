@@ -460,3 +460,12 @@ def test_new_pods_of_a_deployment_are_those_of_its_missing_replica_set():
 def test_no_replica_set_is_missing(others):
     objects = [workload(kind, metadata=metadata) for kind, metadata in others]
     assert missing_replica_sets([*objects, pod_of_set("a", "b")]) == []
+
+
+def test_a_pod_that_a_deployment_itself_controls_is_of_no_replica_set():
+    document = encode(pod_of_set("a", "b"))
+    document["metadata"]["ownerReferences"][0] |= {"kind": "Deployment", "name": "web"}
+    del document["metadata"]["labels"]["pod-template-hash"]
+    deployment = workload("Deployment", replicas=3)
+    assert missing_replica_sets([deployment, decode(document)]) == []
+    assert expand([deployment, decode(document)]).workloads[0].new_count == 2
