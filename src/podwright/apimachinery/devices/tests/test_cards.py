@@ -13,6 +13,7 @@ from podwright.apimachinery.devices import (
     CARDS_HASH,
     PREPARE_DELAY,
     CardSpec,
+    copied_slice,
     hash_of,
     is_cards,
     read_cards,
@@ -354,3 +355,20 @@ def test_cards_that_make_a_wrong_slice_are_rejected() -> None:
     assert text.startswith(
         'makes an invalid ResourceSlice: spec.devices[0].name: Invalid value: "Not A Name-0"'
     )
+
+
+@pytest.mark.parametrize(
+    ("pool", "expected"),
+    [
+        pytest.param("n", "m", id="named as the node"),
+        pytest.param("n.gpu", "m.gpu", id="named after the node"),
+        pytest.param("gpus", "gpus-m", id="of another name"),
+    ],
+)
+def test_a_slice_is_copied_for_a_new_node_with_a_pool_of_its_own(pool: str, expected: str) -> None:
+    """Upstream: simulator/dynamicresources/utils/sanitize.go, SanitizedNodeResourceSlices"""
+    of = published("a", "b", pool=pool, generation=3)
+    document = encode(copied_slice(of, "m"))
+    assert document["metadata"] == {"name": "s-m"}
+    spec = encode(of)["spec"]
+    assert document["spec"] == spec | {"nodeName": "m", "pool": spec["pool"] | {"name": expected}}

@@ -105,11 +105,11 @@ def part(name, amount, of="s"):
     return {"name": name, "consumesCounters": [uses]}
 
 
-def use_of(devices, *claims, sets=("s",)):
+def use_of(devices, *claims, sets=("s",), memory="40Gi", cores="8"):
     """Return the use of a node with one pool."""
     pool = {"name": "n", "generation": 1, "resourceSliceCount": 2}
     common = {"driver": DRIVER, "nodeName": "n", "pool": pool}
-    counters = {"memory": {"value": "40Gi"}, "cores": {"value": "8"}}
+    counters = {"memory": {"value": memory}, "cores": {"value": cores}}
     shared = [{"name": name, "counters": counters} for name in sets]
     trial = TrialCluster(SchedulerOptions())
     trial.add(
@@ -125,6 +125,7 @@ def use_of(devices, *claims, sets=("s",)):
 
 W = [{"name": "w0"}, {"name": "w1"}]
 P = [part("p0", "10Gi"), part("p1", "20Gi")]
+NOTHING = [{"counterSet": "s", "counters": {"memory": {"value": "0"}}}]
 
 
 @pytest.mark.parametrize(
@@ -138,6 +139,7 @@ P = [part("p0", "10Gi"), part("p1", "20Gi")]
         pytest.param([*W, *P], ["w0", "w1"], 1, id="whole devices alone"),
         pytest.param([*W, part("p", "40Gi")], ["p"], 1, id="partitions alone"),
         pytest.param([*W, *P], ["w0", "p1"], 0.5, id="weighted by the number of devices"),
+        pytest.param([*W, *P], ["p0"], 0.25, id="whole devices that are free do not count"),
     ],
 )
 def test_the_use_of_a_pool_is_upstreams(devices, used, share):
@@ -151,11 +153,73 @@ def test_two_counter_sets_count_as_two_devices():
     assert use_of(parts, allocated("p0"), sets=("s", "t")) == (f"{DRIVER}/n", 0.5)
 
 
+@pytest.mark.parametrize(
+    ("amounts", "share"),
+    [
+        pytest.param({"memory": "0"}, 0.125, id="one counter of none"),
+        pytest.param({"memory": "0", "cores": "0"}, 0, id="no counter of any"),
+    ],
+)
+def test_a_counter_without_an_amount_is_not_in_use(amounts, share):
+    parts = [part("p0", "0") if len(amounts) == 1 else {"name": "p0", "consumesCounters": NOTHING}]
+    assert use_of(parts, allocated("p0"), **amounts) == (f"{DRIVER}/n", share)
+
+
 def test_admin_access_uses_nothing_and_nodes_without_slices_have_no_use():
     assert use_of(W, allocated("w0", admin=True)) == (f"{DRIVER}/n", 0)
     trial = TrialCluster(SchedulerOptions())
     trial.add([make_node("n"), CLASS])
     assert trial.device_use("n") is None
+
+
+def published(name, node="", driver=DRIVER, pool="", **spec):
+    named = {"name": pool or node, "generation": 1, "resourceSliceCount": 1}
+    where = {"nodeName": node} if node else {"allNodes": True}
+    spec = {"driver": driver, "pool": named, "devices": W, **where, **spec}
+    return resource("ResourceSlice", name, spec)
+
+
+def test_the_pool_of_which_most_is_used_counts_of_those_of_the_node_alone():
+    """Upstream: utilization.go, HighestDynamicResourceUtilization"""
+    trial = TrialCluster(SchedulerOptions())
+    trial.add([make_node("n"), published("all", pool="shared")])
+    assert trial.device_use("n") is None
+    trial.add([published("other", "n", driver="a.io"), published("s", "n"), allocated("w0")])
+    assert trial.device_use("n") == (f"{DRIVER}/n", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "copied"),
+    [
+        pytest.param({"pool": "a"}, [published("s", "a1")], ["s-new"], id="of its group"),
+        pytest.param(
+            {"pool": "a"},
+            [published("s", "a2"), published("t", "a1"), published("u", "a1", "b.io")],
+            ["t-new", "u-new"], id="of the first node that has some",
+        ),
+        pytest.param({"pool": "a"}, [published("s", "b1")], [], id="of another group"),
+        pytest.param({}, [published("s", "none")], [], id="of no group"),
+        pytest.param({"pool": "a"}, [published("s", pool="p")], [], id="of all nodes"),
+        pytest.param({"pool": "a"}, [published("s", "gone")], [], id="of a node that is gone"),
+        pytest.param({"pool": "a"}, [published("s", "new")], [], id="of the node itself"),
+        pytest.param(
+            {"pool": "a", "gpu": "yes"},
+            [cards(), published("s", "a1"), published("t", "a1", "b.io")],
+            ["t-new"], id="of a driver that is not described",
+        ),
+    ],
+)  # fmt: skip
+def test_a_new_node_has_the_devices_of_a_node_of_its_group(labels, given, copied):
+    """Upstream: simulator/node_info_utils.go, SanitizedNodeInfo"""
+    trial = TrialCluster(SchedulerOptions())
+    pools = {"a2": "a", "a1": "a", "b1": "b", "none": ""}
+    nodes = [make_node(name, labels={"pool": of} if of else {}) for name, of in pools.items()]
+    new = make_node("new", labels=labels)
+    trial.add([*nodes, new, *given])
+    found = trial.copied_slices(new)
+    assert [(each.name, each.spec.node_name) for each in found] == [
+        (each, "new") for each in copied
+    ]
 
 
 def test_the_pool_that_keeps_a_node_is_named():
@@ -179,8 +243,20 @@ def test_cards_that_are_changed_or_deleted_are_followed():
     trial.change(cards(), resource("DeviceCards", "cards", {"driver": 7}))
     assert not trial.waits_for_devices(node)
     trial.change(None, cards())
+    trial.change(make_node("cards"), None)
+    assert trial.waits_for_devices(node), "another object of the name"
     trial.change(cards(), None)
     assert not trial.waits_for_devices(node)
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_of_several_descriptions_of_a_driver_the_first_by_name_holds(names):
+    trial = TrialCluster(SchedulerOptions())
+    trial.add([cards(name, count=1 + (name == "b")) for name in names])
+    with trial.forked():
+        trial.add_node(make_node("n", labels={"gpu": "yes"}), [])
+        (pool,) = trial.scheduler.cluster.devices.pools_of("n", {})
+        assert len(pool.devices) == 1
 
 
 def test_without_cards_new_nodes_have_the_devices_of_another_node_of_their_group():

@@ -102,7 +102,19 @@ def test_the_pods_that_move_are_named_and_the_least_size_is_kept():
         ("b", ("default/on-n0",), ""), ("", (), "NotAutoscaled"),
     ]  # fmt: skip
     (found,) = removals([node("n0")], group(minSize=1))
-    assert found.reason == "NodeGroupMinSizeReached"
+    assert (found.reason, found.message) == ("NodeGroupMinSizeReached", "minSize is 1")
+
+
+def test_nodes_whose_pods_may_be_evicted_at_once_come_before_the_others():
+    """Upstream: planner.go, NodesToDelete: nodes with risky pods are the last"""
+    other = with_fields(pod(), "metadata", labels={"app": "db"})
+    web = on("n0", pod(nodeSelector={"kubernetes.io/hostname": "kept"}))
+    two = [web, with_fields(web, "metadata", name="two", uid="u2")]
+    kept = node("kept", **DISABLED)
+    objects = [kept, node("n0"), node("n1"), *two, on("n1", other), budget(2)]
+    for least, reasons in (2, ["NodeGroupMinSizeReached", ""]), (1, ["", ""]):
+        found = removals(objects, group(minSize=least))
+        assert [each.reason for each in found[1:]] == reasons
 
 
 @pytest.mark.parametrize(("allowed", "reason"), [(0, "NotEnoughPdb"), (1, "")])
@@ -112,17 +124,80 @@ def test_a_budget_without_a_status_gets_one(allowed, reason):
     assert removals(objects, group())[0].reason == reason
 
 
+def test_a_budget_of_a_server_allows_what_its_status_says():
+    conditions = [{"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods"}]
+    written = {"observedGeneration": 1, "disruptionsAllowed": 0, "conditions": conditions}
+    objects = [node("n0"), on("n0", pod()), node("n1", **DISABLED)]
+    given = decode(encode(budget(1)) | {"status": written})
+    assert removals([*objects, given], group())[0].reason == "NotEnoughPdb"
+
+
+def test_a_pod_that_is_not_ready_counts_for_its_budget_as_it_is():
+    waiting = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    given = decode(encode(on("n0", pod())) | {"status": waiting})
+    found = removals([node("n0"), given, budget(1), node("n1", **DISABLED)], group())[0]
+    assert found.reason == "NotEnoughPdb"
+
+
+def test_a_pending_pod_is_not_healthy_for_its_budget():
+    waiting = with_fields(pod(nodeSelector={"no": "node"}), "metadata", name="waits", uid="w")
+    objects = [node("n0"), on("n0", pod()), waiting, budget(1), node("n1", **DISABLED)]
+    assert removals(objects, group())[0].reason == "NotEnoughPdb"
+
+
+@pytest.mark.parametrize(
+    ("least", "owners", "reason"),
+    [
+        pytest.param(2, [], "", id="as many as there are pods"),
+        pytest.param(3, [], "MinReplicasReached", id="more than there are pods"),
+        pytest.param(2, [1], "MinReplicasReached", id="more than the owner has"),
+        pytest.param(3, [3], "", id="as many as the owner has"),
+    ],
+)
+def test_an_owner_that_is_left_out_has_as_many_replicas_as_there_are_pods(least, owners, reason):
+    """Upstream: simulator/drainability/rules/replicacount/rule.go"""
+    metadata = {"name": "o", "namespace": "default", "uid": "u"}
+    sets = [
+        decode({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata}
+               | {"spec": {"replicas": count}})
+        for count in owners
+    ]  # fmt: skip
+    objects = [node("n0"), node("n1", **DISABLED), on("n0", pod()), on("n1", pod()), *sets]
+    assert removals(objects, group(), minReplicaCount=least)[0].reason == reason
+
+
 def test_the_time_decides_about_pods_of_the_system():
     objects = [node("n0"), on("n0", SYSTEM), node("n1", **DISABLED)]
     assert removals(objects, group(), now_ns=START_NS + HOUR_NS)[0].reason
     assert not removals(objects, group(), now_ns=START_NS + HOUR_NS + 1)[0].reason
     later = on("n1", pod(), created="2026-01-01T02:00:00Z")
     assert not removals([*objects, later], group())[0].reason
+    ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T02:00:00Z"}
+    alive = decode(encode(node("n2", "")) | {"status": {"conditions": [ready]}})
+    assert not removals([*objects, alive], group())[0].reason
 
 
 def test_pods_that_fit_take_the_room_first():
     objects = [node("n0"), node("n1"), make_pod("web", cpu="3", memory="1Gi")]
     assert sorted(each.reason for each in removals(objects, group())) == ["", "NotUnderutilized"]
+
+
+@pytest.mark.parametrize(
+    ("nominated", "priority", "used"),
+    [
+        pytest.param("n1", 0, "n1", id="on the node that waits for it"),
+        pytest.param("gone", 0, "n0", id="on a node where it fits"),
+        pytest.param("", -10, "n0", id="as important as the cutoff"),
+        pytest.param("", -11, "", id="an expendable one takes none"),
+        pytest.param("n1", -11, "n1", id="unless it is nominated"),
+    ],
+)
+def test_pending_pods_take_room(nominated, priority, used):
+    """Upstream: core/podlistprocessor/filter_out_expendable.go"""
+    pending = make_pod("web", cpu="3", memory="1Gi", priority=priority)
+    pending = with_fields(pending, "status", nominated_node_name=nominated)
+    found = removals([node("n0"), node("n1"), pending], group())
+    assert [each.node for each in found if each.reason == "NotUnderutilized"] == [used] * bool(used)
 
 
 def test_expendable_pods_neither_keep_a_node_nor_take_room():

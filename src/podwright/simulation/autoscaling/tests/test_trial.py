@@ -12,7 +12,7 @@ from podwright.scheduler.config import (
     KubeSchedulerProfile,
     Rules,
 )
-from podwright.scheduler.framework import Cycle, Plugin, PreFilterResult
+from podwright.scheduler.framework import Cycle, Plugin, PreFilterResult, Status
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling.trial_cluster import (
     TrialCluster,
@@ -234,3 +234,31 @@ def test_a_rejection_has_the_words_of_the_scheduler_and_leaves_nothing_behind():
     assert trial.rejection(make_pod("p", spec=claim), "a") == (
         'persistentvolumeclaim "gone" not found',
     )
+
+
+class Particular(Plugin):
+    """A plugin of a user that rejects pods before or after the filters."""
+
+    name = "Particular"
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        if cycle.pod.name == "odd":
+            return Status.unschedulable("one", "two")
+        return Status.OK
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        return Status.unschedulable(f"not on {node_name}") if node_name == "a" else Status.OK
+
+
+def test_what_rejects_a_pod_before_or_after_the_filters_is_the_reason():
+    enabled = {"enabled": [{"name": "Particular"}]}
+    plugins = {"preFilter": enabled, "reserve": enabled}
+    trial = trial_of(
+        make_node("a"), make_node("b"), plugins=(Particular,),
+        configuration=KubeSchedulerConfiguration(
+            profiles=(profile("default-scheduler", plugins),)
+        ),
+    )  # fmt: skip
+    assert trial.rejection(make_pod("odd"), "b") == ("one", "two")
+    assert trial.rejection(make_pod("p"), "b") is None
+    assert trial.rejection(make_pod("p"), "a") == ("0/1 nodes are available: 1 not on a.",)
