@@ -93,7 +93,7 @@ def _check(setup: Setup, *, is_classic: bool) -> None:
         problems.append(("--algorithm-provider", "has no effect with --policy"))
     if not is_classic:
         given = {
-            "--algorithm-provider": bool(setup.algorithm_provider),
+            "--algorithm-provider": setup.algorithm_provider,
             "--policy": setup.policy is not None,
             "--workers": setup.workers > 1 or "workers" in setup.given,
         }

@@ -51,8 +51,7 @@ class ScoreState:
         counts = tuple([counter.current() for counter in self.counters])
         if not self.requires_all:
             for i, counter in enumerate(self.counters):
-                if counter.domains.rule.absent_is_empty:
-                    self.settings[i, ABSENT_DOMAIN] = counter.domains.empty_domain
+                self.settings[i, ABSENT_DOMAIN] = counter.domains.empty_domain
         return counts
 
 

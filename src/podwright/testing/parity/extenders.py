@@ -160,7 +160,7 @@ def _prioritize(rule: dict[str, Any], _body: dict[str, Any]) -> list[dict[str, A
 
 def _as_sent(score: int) -> int:
     """Return a score as the extenders of the vectors sent it: by way of a double."""
-    return score if abs(score) < 1 << 53 else int(Decimal(repr(float(score))))
+    return int(Decimal(repr(float(score))))
 
 
 def _preempt(rule: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:

@@ -622,6 +622,18 @@ def test_a_claim_counts_as_written_where_nothing_writes_it(
     assert handle.requested == []
 
 
+def test_the_other_claims_count_as_written_if_one_is_deleted_in_the_cycle() -> None:
+    plugin, cycle, _ = reserved(using("c", "d"), claim(), claim("d"), binds=False)
+    plugin.unreserve(cycle, "n")
+    index = cycle.cluster.devices
+    cycle.cluster.delete(index.claims["default/c"])
+    assert plugin.reserve(cycle, "n") == Status.OK
+    assert index.claim("default/c") is None
+    found = index.claim("default/d")
+    assert found is not None
+    assert (found.status.allocation is not None, users(found)) == (True, ["p"])
+
+
 def test_a_claim_for_extended_resources_that_nothing_writes_stays_pending() -> None:
     plugin, cycle, _ = reserved(using(gpus=2), binds=False)
     other = Cycle(using("c"), cycle.cluster)

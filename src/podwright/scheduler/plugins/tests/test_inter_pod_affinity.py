@@ -375,6 +375,9 @@ def test_terms_that_concern_other_pods_leave_what_was_found(own, placed, comes, 
         cluster.put(with_node_name(each, "b"))
     cycle = Cycle(pod(affinity=own), cluster)
     assert not plugin.finds_same_terms(cycle), "nothing was found yet"
+    only_scored = cycle.clone()
+    plugin.pre_score(only_scored)
+    assert not plugin.finds_same_terms(only_scored), "PreFilter has found nothing"
     plugin.pre_filter(cycle)
     assert not plugin.finds_same_terms(cycle), "PreScore has found nothing yet"
     plugin.pre_score(cycle)

@@ -119,6 +119,11 @@ def test_only_extended_resources_can_be_ignored(resource, ignored):
     assert found.reasons == (f"Insufficient {resource}",)
 
 
+def test_a_resource_that_the_scheduler_does_not_count_is_not_checked():
+    """Upstream: pkg/scheduler/util/utils.go, IsScalarResourceName"""
+    assert verdict(pod(requests={"storage": "1"}), node("n")).is_success
+
+
 def score_of(incoming, strategy, *objects):
     plugin = NodeResourcesFit(NodeResourcesFitArgs(scoring_strategy=strategy))
     cycle = cycle_of(incoming, node("n"), *objects)

@@ -43,6 +43,12 @@ def constraint(key=ZONE, *, skew=1, soft=False, **more):
     } | more
 
 
+def required_on(name):
+    expression = {"key": HOST, "operator": "In", "values": [name]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
 def spreading(*constraints, **more):
     return web(topologySpreadConstraints=list(constraints), **more)
 
@@ -117,12 +123,24 @@ THREE = (in_zone("a", "x"), in_zone("b", "y"), node("c", labels={HOST: "c"}))
         ),
         pytest.param(
             spreading(constraint(), nodeSelector={HOST: "a"}),
-            [web("1", "a"), web("2", "b")],
+            [web("1", "a"), web("2", "b"), web("3", "b")],
             {"a": "", "b": "", "c": MISSING},
-            id="a node that the pod cannot use has no part in the least, nor do its pods count",
+            id="pods on a node that the pod does not select do not count",
+        ),
+        pytest.param(
+            spreading(constraint(), affinity=required_on("a")),
+            [web("1", "a")],
+            {"a": "", "b": "", "c": MISSING},
+            id="a node that the pod's affinity excludes has no part in the least",
         ),
         pytest.param(
             spreading(constraint(nodeAffinityPolicy="Ignore"), nodeSelector={HOST: "a"}),
+            [web("1", "a")],
+            {"a": SKEWED, "b": "", "c": MISSING},
+            id="unless the policy ignores the selector",
+        ),
+        pytest.param(
+            spreading(constraint(nodeAffinityPolicy="Ignore"), affinity=required_on("a")),
             [web("1", "a")],
             {"a": SKEWED, "b": "", "c": MISSING},
             id="unless the policy ignores node affinity",

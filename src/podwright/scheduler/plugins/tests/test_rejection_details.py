@@ -146,6 +146,16 @@ def test_a_placed_pod_whose_anti_affinity_means_the_pod_is_named():
     }
 
 
+def test_a_pod_is_named_once_for_each_direction_of_anti_affinity():
+    both = web("both", "b", **requiring("podAntiAffinity", ZONE))
+    assert lacks(web("new", **requiring("podAntiAffinity", ZONE, ZONE)), *nodes(), both) == {
+        "b": (
+            f"pod default/both in {ZONE}=b matches the pod's anti-affinity",
+            f"pod default/both in {ZONE}=b has anti-affinity that matches the pod",
+        )
+    }
+
+
 def with_port(name: str, on: str = "", **port: Any) -> Pod:
     container = {"name": "a", "ports": [{"containerPort": 1, "hostPort": 80, **port}]}
     document = {"metadata": {"name": name, "namespace": "default"},

@@ -19,6 +19,8 @@ import pytest
 from podwright.apimachinery.objects import YamlDocument, YamlError, read_yaml
 from podwright.simulation.files import DocumentCache, document_cache, documents
 from podwright.simulation.files.document_cache import (
+    FOLDER_BYTES_MAX,
+    LEAST_BYTES,
     SUFFIX,
     CacheEntry,
     _remove_leftovers,
@@ -106,6 +108,14 @@ def test_only_the_user_can_read_an_entry(dump):
 def test_small_files_are_not_cached(dump):
     cache = DocumentCache(least_bytes=len(dump.read_bytes()) + 1)
     assert cache.entry(str(dump), dump.read_bytes()) is None
+
+
+def test_the_sizes_are_those_of_the_documentation():
+    """docs/howto/load-a-cluster.md, Large dumps"""
+    mib = 1024 * 1024
+    assert (2 * mib, 512 * mib) == (LEAST_BYTES, FOLDER_BYTES_MAX)
+    assert DocumentCache().entry("dump.yaml", bytes(LEAST_BYTES - 1)) is None
+    assert DocumentCache().entry("dump.yaml", bytes(LEAST_BYTES)) is not None
 
 
 def test_changed_content_is_parsed_and_replaces_the_entry(dump):

@@ -236,6 +236,12 @@ def test_what_is_wrong_with_a_served_version_is_said_with_the_paths_of_its_field
     assert [error.partition(": Invalid")[0] for error in errors] == [
         "f: spec.devices.requests[0].count"
     ]
+    stored = claim({"count": "two"})
+    stored["metadata"] |= {"uid": "u", "resourceVersion": "7"}
+    _, errors, _ = read(stored)
+    assert [error.partition(": Invalid")[0] for error in errors] == [
+        "f: spec.devices.requests[0].count"
+    ]
     _, errors, _ = read(claim({"count": -1}))
     assert [error.partition(": Invalid")[0] for error in errors] == [
         "f: spec.devices.requests[0].exactly.count"
@@ -477,6 +483,12 @@ def test_an_edited_definition_that_lacks_what_names_its_kind_is_left_out(spec, m
     expected = (f"{lacks} which an API server requires",) if missing else ()
     assert (found.warnings, found.errors) == (expected, ())
     assert len(found.objects) == (not missing)
+
+
+def test_an_edited_definition_with_a_wrong_value_is_an_error_whatever_it_lacks():
+    found = read_manifest(msgspec.json.encode(_definition(group=7, versions=[])), source="f")
+    assert [str(error).partition(": Invalid")[0] for error in found.errors] == ["f: spec.group"]
+    assert found.warnings == ()
 
 
 def test_null_items_of_an_edited_dump_are_zero_values_as_in_go():
