@@ -13,7 +13,7 @@ from podwright.apimachinery.devices import (
     CARDS_HASH,
     PREPARE_DELAY,
     CardSpec,
-    copied_slice,
+    copied_slices,
     hash_of,
     is_cards,
     read_cards,
@@ -357,6 +357,10 @@ def test_cards_that_make_a_wrong_slice_are_rejected() -> None:
     )
 
 
+OTHERS: dict[str, Any] = {"nodeName": "o", "allNodes": True}
+"""Where the devices of other slices are."""
+
+
 @pytest.mark.parametrize(
     ("pool", "expected"),
     [
@@ -368,7 +372,9 @@ def test_cards_that_make_a_wrong_slice_are_rejected() -> None:
 def test_a_slice_is_copied_for_a_new_node_with_a_pool_of_its_own(pool: str, expected: str) -> None:
     """Upstream: simulator/dynamicresources/utils/sanitize.go, SanitizedNodeResourceSlices"""
     of = published("a", "b", pool=pool, generation=3)
-    document = encode(copied_slice(of, "m"))
+    others = [published(name="t", pool="t", **{key: value}) for key, value in OTHERS.items()]
+    (copied,) = copied_slices([*others, of], "n", "m")
+    document = encode(copied)
     assert document["metadata"] == {"name": "s-m"}
     spec = encode(of)["spec"]
     assert document["spec"] == spec | {"nodeName": "m", "pool": spec["pool"] | {"name": expected}}

@@ -18,6 +18,7 @@ from podwright.simulation.autoscaling.trial_cluster import TrialCluster
 from podwright.testing import make_node
 
 DRIVER = "gpu.example.com"
+TYPE = "node.kubernetes.io/instance-type"
 GPUS = {"template": {"labels": {"gpu": "yes"}}}
 
 
@@ -75,6 +76,8 @@ def test_nodes_are_removed_by_the_use_of_their_devices():
     assert len(run.node_of) == 2
     assert len(set(run.node_of.values())) == 3 - len(removed(seen))
     assert removed(seen)
+    notes = [note for note in reasons(seen, "ScaleDown") if "utilization" in note]
+    assert all(f"{{0 0 0 0.5 {DRIVER}/" in note for note in notes), notes
 
 
 class Slices:
@@ -132,6 +135,7 @@ NOTHING = [{"counterSet": "s", "counters": {"memory": {"value": "0"}}}]
     ("devices", "used", "share"),
     [
         pytest.param(W, [], 0, id="nothing is in use"),
+        pytest.param(P, [], 0, id="no partition is in use"),
         pytest.param(W, ["w1"], 0.5, id="one of two devices"),
         pytest.param(P, ["p0"], 0.25, id="the counter of which most is taken"),
         pytest.param(P, ["p0", "p1"], 0.75, id="two partitions of a set"),
@@ -199,6 +203,14 @@ def test_the_pool_of_which_most_is_used_counts_of_those_of_the_node_alone():
         ),
         pytest.param({"pool": "a"}, [published("s", "b1")], [], id="of another group"),
         pytest.param({}, [published("s", "none")], [], id="of no group"),
+        pytest.param(
+            {"pool": "a", TYPE: "large"}, [published("s", "large"), published("t", "a1", "b.io")],
+            ["t-new"], id="of its instance type or of an unknown one",
+        ),
+        pytest.param(
+            {"pool": "a", TYPE: "small"}, [published("s", "large")], [],
+            id="of another instance type",
+        ),
         pytest.param({"pool": "a"}, [published("s", pool="p")], [], id="of all nodes"),
         pytest.param({"pool": "a"}, [published("s", "gone")], [], id="of a node that is gone"),
         pytest.param({"pool": "a"}, [published("s", "new")], [], id="of the node itself"),
@@ -212,11 +224,12 @@ def test_the_pool_of_which_most_is_used_counts_of_those_of_the_node_alone():
 def test_a_new_node_has_the_devices_of_a_node_of_its_group(labels, given, copied):
     """Upstream: simulator/node_info_utils.go, SanitizedNodeInfo"""
     trial = TrialCluster(SchedulerOptions())
-    pools = {"a2": "a", "a1": "a", "b1": "b", "none": ""}
-    nodes = [make_node(name, labels={"pool": of} if of else {}) for name, of in pools.items()]
+    pools = {"a2": {"pool": "a"}, "a1": {"pool": "a"}, "b1": {"pool": "b"}, "none": {}}
+    pools["large"] = {"pool": "a", TYPE: "large"}
+    nodes = [make_node(name, labels=given) for name, given in pools.items()]
     new = make_node("new", labels=labels)
     trial.add([*nodes, new, *given])
-    found = trial.copied_slices(new)
+    found = trial.devices.copied(new)
     assert [(each.name, each.spec.node_name) for each in found] == [
         (each, "new") for each in copied
     ]

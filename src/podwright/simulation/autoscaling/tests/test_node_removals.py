@@ -14,7 +14,7 @@ from podwright.simulation.autoscaling.tests.test_scale_down import (
     pod,
     removed,
 )
-from podwright.simulation.autoscaling.tests.test_scale_up import group, simulated
+from podwright.simulation.autoscaling.tests.test_scale_up import deployment, group, simulated
 from podwright.simulation.world import START_NS
 from podwright.testing import make_node, make_pod
 
@@ -172,6 +172,8 @@ def test_the_time_decides_about_pods_of_the_system():
     assert not removals(objects, group(), now_ns=START_NS + HOUR_NS + 1)[0].reason
     later = on("n1", pod(), created="2026-01-01T02:00:00Z")
     assert not removals([*objects, later], group())[0].reason
+    autoscaling = parse_node_groups({"groups": [group()]}, "groups")
+    assert not pw.explain_scale_down([*objects, later], autoscaling)[0].reason
     ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T02:00:00Z"}
     alive = decode(encode(node("n2", "")) | {"status": {"conditions": [ready]}})
     assert not removals([*objects, alive], group())[0].reason
@@ -198,6 +200,21 @@ def test_pending_pods_take_room(nominated, priority, used):
     pending = with_fields(pending, "status", nominated_node_name=nominated)
     found = removals([node("n0"), node("n1"), pending], group())
     assert [each.node for each in found if each.reason == "NotUnderutilized"] == [used] * bool(used)
+
+
+@pytest.mark.parametrize(
+    ("options", "is_used"),
+    [
+        ({}, True),
+        ({"expands_workloads": True}, True),
+        ({"expands_workloads": False}, False),
+    ],
+)
+def test_pods_that_workloads_lack_take_room_unless_they_are_not_expanded(options, is_used):
+    autoscaling = parse_node_groups({"groups": [group()]}, "groups")
+    objects = [node("n0"), deployment("web", 1, "3")]
+    (found,) = pw.explain_scale_down(objects, autoscaling, **options)
+    assert (found.reason == "NotUnderutilized") is is_used
 
 
 def test_expendable_pods_neither_keep_a_node_nor_take_room():

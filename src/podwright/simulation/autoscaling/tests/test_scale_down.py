@@ -46,6 +46,10 @@ def test_an_empty_node_is_removed_after_the_unneeded_time_and_the_delay_of_the_d
     assert removed(seen) == [(385, "a-0"), (385, "a-1")]
     assert len(reasons(seen, "ScaleDownEmpty")) == 4
     assert "marked the node as toBeDeleted/unschedulable" in reasons(seen, "ScaleDown")
+    of_groups = ("", "ConfigMap", "kube-system/cluster-autoscaler-status")
+    assert {tuple(about) for reason, *about in seen.about if reason.startswith("ScaleDown")} == {
+        ("", "Node", "a-0"), ("", "Node", "a-1"), of_groups
+    }  # fmt: skip
 
 
 def test_the_minimum_size_is_kept():

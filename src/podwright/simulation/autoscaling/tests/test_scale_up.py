@@ -38,11 +38,13 @@ class Events:
 
     def __init__(self):
         self.events = []
+        self.about = set()
         self.nodes = []
 
     def event_recorded(self, event, now_ns):
         if event.source == "cluster-autoscaler":
             self.events.append(((now_ns - START_NS) // SECOND_NS, event.reason, event.note))
+            self.about.add((event.reason, event.group, event.object_kind, event.key))
 
     def changed(self, old, new, now_ns):
         obj = old if new is None else new

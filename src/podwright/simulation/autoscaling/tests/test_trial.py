@@ -154,6 +154,11 @@ def test_a_pod_that_is_put_on_a_node_is_no_longer_pending():
     assert list(trial.scheduler.pending) == ["default/p"]
 
 
+def test_the_pods_of_a_node_are_in_the_order_of_their_names():
+    trial = trial_of(make_node("a"), *(make_pod(name, cpu="1", node="a") for name in "bca"))
+    assert where(trial, "a") == {"a": ["a", "b", "c"]}
+
+
 def test_changes_of_objects_are_taken_over():
     node, pod = make_node("a"), make_pod("p", node="a")
     trial = trial_of(node, pod)
