@@ -1,6 +1,7 @@
 """Test modules are rewritten before the workers start, and not run."""
 
 import multiprocessing
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,9 @@ from tests.rewriting import new_modules, rewrite
 
 
 def test_a_rewritten_module_is_kept_without_having_run(
-    pytestconfig: pytest.Config, tmp_path: Path
+    pytestconfig: pytest.Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     folder = tmp_path / "src/room/tests"
     folder.mkdir(parents=True)
     module = folder / "test_it.py"

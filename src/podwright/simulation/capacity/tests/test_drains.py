@@ -74,6 +74,43 @@ def test_a_node_that_is_named_twice_and_selected_is_drained_once():
     assert sorted(name for step in plan.steps for name in step.nodes) == ["n0", "n1", "n2"]
 
 
+def recorded(name, **counts):
+    """Return pods of one ReplicaSet, so many on each node, as a server has them."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name}
+    for node, count in counts.items():
+        for index in range(count):
+            pod = make_pod(f"{name}-{node}-{index}", cpu="1", node=node, labels={"app": name})
+            own = {"uid": pod.name, "ownerReferences": [owner | {"controller": True}]}
+            yield decode(with_metadata(encode(pod), own))
+
+
+@pytest.mark.parametrize(
+    ("pods", "allowed", "steps"),
+    [
+        pytest.param(
+            {"a": {"n0": 2, "n2": 1}, "b": {"n1": 1}}, {"a": 2, "b": 1}, [["n1", "n2"], ["n0"]],
+            id="those with the fewest evictions come first, whatever their budgets",
+        ),
+        pytest.param(
+            {"a": {"n0": 3}, "b": {"n1": 4}}, {"a": 1, "b": 3}, [["n1"], ["n0"]],
+            id="the one for which the fewest disruptions lack",
+        ),
+        pytest.param(
+            {"a": {"n0": 3}, "b": {"n1": 3}}, {"a": 1, "b": 1}, [["n0"], ["n1"]],
+            id="the first of equal ones",
+        ),
+    ],
+)  # fmt: skip
+def test_nodes_are_drained_in_the_order_of_what_they_wait_for(pods, allowed, steps):
+    objects = [
+        *nodes(3), make_node("large", cpu="32"),
+        *(pod for name, counts in pods.items() for pod in recorded(name, **counts)),
+        *(budget(name, {"app": name}, maxUnavailable=most) for name, most in allowed.items()),
+    ]  # fmt: skip
+    plan = pw.drain_plan(objects, sorted({name for counts in pods.values() for name in counts}))
+    assert [sorted(step.nodes) for step in plan.steps] == steps
+
+
 def test_only_budgets_of_the_pods_of_nodes_keep_these_apart():
     """Not one of other pods in the namespace, and not one of the same labels in another."""
     foreign = decode(
@@ -238,6 +275,23 @@ def test_a_new_node_of_a_surge_has_the_devices_of_the_old_one():
     assert plan.is_complete
     (move,) = plan.steps[0].moves
     assert move.to == "n0-new"
+
+
+def test_described_devices_are_on_a_new_node_of_a_surge_once():
+    cards = {"driver": "d.io", "count": 1}
+    objects = [
+        decode({"apiVersion": version, "kind": kind, "metadata": {"name": "o"}, "spec": spec})
+        for version, kind, spec in (
+            ("resource.k8s.io/v1", "DeviceClass", {"extendedResourceName": "d.io/x"}),
+            ("podwright.dev/v1", "DeviceCards", cards),
+        )
+    ]
+    document = encode(workload(replicas=1))
+    container = document["spec"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"requests": {"d.io/x": "1"}, "limits": {"d.io/x": "1"}}
+    plan = pw.drain_plan([*nodes(1), *objects, decode(document)], ["n0"], surge=1)
+    assert plan.is_complete
+    assert [move.to for move in plan.steps[0].moves] == ["n0-new"]
 
 
 def test_an_upgraded_node_is_gone_before_the_next_step():

@@ -201,13 +201,16 @@ def owned(name, node="", owner="ReplicaSet", number=1, **options):
 def test_pods_that_left_are_paired_with_the_new_pods_of_their_owners():
     leaving = [owned("a", "n1", cpu="1"), owned("b", "n1"), owned("c", "n2", number=2),
                with_node_name(make_pod("alone"), "n1")]  # fmt: skip
+    leaving.append(with_node_name(make_pod("again"), "n1"))
     after = [owned("x", "n3"), owned("y", number=2), owned("z", "n4", number=3)]
+    after += [with_node_name(make_pod(name), "n5") for name in ("other", "again")]
     found = [(move.pod, move.node, move.replacement, move.to) for move in moves_of(leaving, after)]
     assert found == [
         ("default/a", "n1", "default/x", "n3"),
         ("default/b", "n1", "", ""),
         ("default/c", "n2", "default/y", ""),
         ("default/alone", "n1", "", ""),
+        ("default/again", "n1", "default/again", "n5"),
     ]
     (move, *_) = moves_of(leaving, [])
     assert move.requests["cpu"] == 1_000
