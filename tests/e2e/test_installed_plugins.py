@@ -71,7 +71,8 @@ def test_a_profile_that_enables_an_installed_plugin_has_it(install, write, clust
     assert "KeepLarge" in shown
 
 
-def test_a_scenario_has_it_as_well(install, write, cluster):
+@pytest.mark.usefixtures("cluster")
+def test_a_scenario_has_it_as_well(install, write):
     install("KeepLarge = rack_plugins:KeepLarge")
     write("c.yaml", CONFIGURATION)
     configurations = "configurations: [{file: c.yaml}]"
