@@ -651,7 +651,9 @@ def test_the_cluster_after_drains_has_the_pods_elsewhere(modules):
     step = {"nodes": ["n1"], "moves": [move], "seconds": 30, "waitsFor": [], "gone": []}
     blocked = {"node": "n2", "budgets": ["default/db"], "pods": ["default/db-0"], "remedy": "wait"}
     reply = {
-        "steps": [step | {"localData": ["default/web"], "pending": []}],
+        "steps": [
+            step | {"localData": ["default/web"], "protected": ["default/web"], "pending": []}
+        ],
         "blocked": [blocked | {"message": ""}],
         "isComplete": False,
     }
@@ -659,6 +661,7 @@ def test_the_cluster_after_drains_has_the_pods_elsewhere(modules):
     assert found["findings"] == [
         "1 of 2 nodes can be drained; 0 pods find no node.",
         "1 pod loses its local data: default/web.",
+        "1 pod asks autoscalers not to evict it: default/web.",
     ]
     assert found["after"]["requested/cpu"] == [0, 0, 1000]
     assert found["after"]["requested/pods"] == [0, 0, 1]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         autoscalers_with_usage as autoscalers_with_usage,
         wrong_usages as wrong_usages,
     )
+    from podwright.cluster.controllers.batch.job_spec import lacks_pods as lacks_pods
     from podwright.cluster.controllers.controller_loop import (
         ControllerLoop as ControllerLoop,
         ControllerLoopState as ControllerLoopState,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from podwright.simulation.autoscaling.cluster_autoscaler import (
         ClusterAutoscaler as ClusterAutoscaler,
     )
+    from podwright.simulation.autoscaling.drainability import SAFE_TO_EVICT as SAFE_TO_EVICT
     from podwright.simulation.autoscaling.explaining import (
         AutoscalingExplanation as AutoscalingExplanation,
         GroupHelp as GroupHelp,

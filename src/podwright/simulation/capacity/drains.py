@@ -23,6 +23,7 @@ import msgspec
 from podwright.apimachinery.devices import CARDS, copied_slices
 from podwright.apimachinery.documents import did_you_mean, problem
 from podwright.apimachinery.objects import (
+    SECOND_NS,
     FieldError,
     InputError,
     NamespacedName,
@@ -37,11 +38,12 @@ from podwright.apimachinery.objects import (
     require_type,
     workload_of,
 )
-from podwright.cluster.controllers import Controller, Lister, scaled_value
+from podwright.cluster.controllers import Controller, Lister, lacks_pods, scaled_value
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.autoscaling import SAFE_TO_EVICT
 from podwright.simulation.capacity.filling import Advance, unwatched
 from podwright.simulation.capacity.node_types import type_of
 from podwright.simulation.capacity.stand_ins import with_stand_ins
@@ -56,6 +58,7 @@ from podwright.simulation.world import (
     Observer,
     Put,
     World,
+    with_job_duration,
 )
 
 _SETTLE_NS: Final = 10_000_000_000
@@ -63,6 +66,12 @@ _PATIENCE: Final = 60
 """So many intervals of settling without a change mean that a drain is blocked."""
 _LONGEST: Final = 720
 _REMEDIES_SHOWN: Final = 2
+_PROTECTING: Final = ((SAFE_TO_EVICT, "false"), ("karpenter.sh/do-not-disrupt", "true"))
+"""Annotations of pods whose nodes cluster-autoscaler and Karpenter do not remove.
+
+Upstream: karpenter's pkg/utils/pod/scheduling.go, HasDoNotDisrupt
+"""
+_JOB_DURATION_NS: Final = 10 * 365 * 24 * 3600 * SECOND_NS
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +130,8 @@ class DrainStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Pods that no controller recreates.
     local_data : tuple of str
         Pods that lose the data of an emptyDir.
+    protected : tuple of str
+        Pods that ask autoscalers not to evict them. A drain evicts them.
     unfit : tuple of Unfit
         Pods that have no node after the step and had one before, and pods that are not created
         again.
@@ -133,6 +144,7 @@ class DrainStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     moves: tuple[Move, ...] = ()
     gone: tuple[NamespacedName, ...] = ()
     local_data: tuple[NamespacedName, ...] = ()
+    protected: tuple[NamespacedName, ...] = ()
     unfit: tuple[Unfit, ...] = msgspec.field(default=(), name="pending")
 
 
@@ -268,7 +280,11 @@ def planned_world(
     advance
         As for `settle_world`.
     """
-    given = with_stand_ins(objects)
+    # Nothing says when a running Job ends, and its pods have to move meanwhile.
+    given = [
+        obj if obj.kind == "CronJob" else with_job_duration(obj, _JOB_DURATION_NS)
+        for obj in with_stand_ins(objects)
+    ]
     if any(obj.metadata.uid for obj in given):
         # Uids are functions of the seed: new pods must not get those of the cluster's pods.
         options = msgspec.structs.replace(options, seed=options.seed ^ 1)
@@ -301,9 +317,9 @@ def settle_world(world: World, advance: Advance = unwatched) -> bool:
         advance(number, 0)
         world.run_until_ns(world.now_ns + _SETTLE_NS, progress=False)
         pods = [pod for pod in world.pods if not pod.is_terminal]
-        if not world.draining_nodes and all(
-            is_ready(pod) and not pod.is_terminating for pod in pods
-        ):
+        are_running = all(is_ready(pod) and not pod.is_terminating for pod in pods)
+        jobs = world.store.list(("batch", "Job")).objects
+        if not world.draining_nodes and are_running and not any(map(lacks_pods, jobs)):
             return True
         state = sorted((pod.uid, pod.spec.node_name, is_ready(pod)) for pod in pods)
         unchanged = unchanged + 1 if state == before else 0
@@ -491,6 +507,7 @@ class _Planner:
             moves=tuple(moves),
             gone=tuple(pod.key for pod in leaving if pod.metadata.controller is None),
             local_data=tuple(pod.key for pod in leaving if _has_local_data(pod)),
+            protected=tuple(pod.key for pod in leaving if _is_protected(pod)),
             unfit=(
                 *self._unfit(world, unfit),
                 *_not_replaced(moves, leaving, unfit, failed),
@@ -603,6 +620,10 @@ def _not_replaced(
 
 def _has_local_data(pod: Pod) -> bool:
     return any("emptyDir" in volume for volume in encode(pod)["spec"].get("volumes") or ())
+
+
+def _is_protected(pod: Pod) -> bool:
+    return any(pod.metadata.annotations.get(key) == value for key, value in _PROTECTING)
 
 
 def _remedies(scheduler: Scheduler, pod: Pod) -> tuple[str, ...]:

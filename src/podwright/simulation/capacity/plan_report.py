@@ -278,6 +278,10 @@ def _drain_findings(plan: DrainPlan, most: int | None) -> Iterator[Finding]:
             "Pods that lose the data of an emptyDir:",
             [pod for step in plan.steps for pod in step.local_data],
         ),
+        (
+            "Pods that ask autoscalers not to evict them, and that a drain evicts:",
+            [pod for step in plan.steps for pod in step.protected],
+        ),
         ("Budgets that select no pod:", plan.idle_budgets),
     ):
         if pods:

@@ -3,7 +3,8 @@
 A dump of nodes and pods has no ReplicaSets, and a decision log no Deployments. Garbage collection
 would delete their dependents, nothing would create evicted pods again, and budgets that count in
 percent could not be computed. So each missing controller of pods gets an object of its kind, with
-as many replicas as it has pods; other references to missing owners are removed.
+as many replicas as it has pods; other references to missing owners are removed. A pod of a custom
+controller, such as a RayCluster, gets a ReplicaSet of its own.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from typing import Final, TypeAlias
 from podwright.apimachinery.objects import (
     Document,
     Object,
+    OwnerReference,
     Pod,
+    api_group,
     decode,
     require_objects,
+    with_fields,
 )
+from podwright.apimachinery.schema import built_in
 from podwright.cluster.controllers import missing_replica_sets, pod_template
 from podwright.simulation.world import with_present_owners
 
@@ -39,6 +44,7 @@ def with_stand_ins(objects: Iterable[Object]) -> list[Object]:
     """Return objects whose owners all exist: with stand-ins for missing controllers of pods."""
     given = list(objects)
     require_objects(given)
+    given = [_with_known_controller(obj) for obj in given]
     given += missing_replica_sets(given)
     uids = {obj.uid for obj in given if obj.uid}
     pods: dict[_Key, list[Pod]] = {}
@@ -51,6 +57,27 @@ def with_stand_ins(objects: Iterable[Object]) -> list[Object]:
             pods.setdefault(key, []).append(obj)
     stand_ins = [_stand_in(key, several) for key, several in pods.items()]
     return list(with_present_owners([*stand_ins, *given]))
+
+
+def _with_known_controller(obj: Object) -> Object:
+    """Return a pod of a custom controller as one of a ReplicaSet of its own.
+
+    Other objects are returned as they are. No controller of the simulation creates such a pod
+    again. The pods of a custom controller may differ, as those of brokers do.
+    """
+    owner = obj.metadata.controller
+    if not isinstance(obj, Pod) or owner is None or owner.kind in _KINDS:
+        return obj
+    if built_in().of(api_group(owner.api_version), owner.kind) is not None:
+        return obj
+    own = OwnerReference(
+        api_version="apps/v1",
+        kind="ReplicaSet",
+        name=obj.name,
+        uid=f"of-{obj.key}",
+        controller=True,
+    )
+    return with_fields(obj, "metadata", owner_references=(own,))
 
 
 def _stand_in(key: _Key, pods: _ManyPods) -> Object:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         IgnoredKind as IgnoredKind,
         InputReview as InputReview,
         LoadEstimate as LoadEstimate,
+        with_job_duration as with_job_duration,
     )
     from podwright.simulation.world.inputs.openb_arrivals import (
         Arrival as Arrival,

@@ -214,6 +214,16 @@ def finished_condition(job: KubernetesObject) -> Document | None:
     return condition_among(job, ("Complete", "Failed"))
 
 
+def lacks_pods(job: KubernetesObject) -> bool:
+    """Return whether a job is to get more pods, such as after the backoff of a failed one."""
+    spec, status = job_spec(job), section(job, "status")
+    succeeded: int = status.get("succeeded") or 0
+    if spec.suspend or finished_condition(job) or (spec.completions is None and succeeded):
+        return False
+    left = spec.parallelism if spec.completions is None else spec.completions - succeeded
+    return (status.get("active") or 0) < min(spec.parallelism, left)
+
+
 def condition_among(job: KubernetesObject, types: Sequence[str]) -> Document | None:
     """Return the first condition of the given types whose status is True."""
     for condition in section(job, "status").get("conditions") or ():

@@ -14,6 +14,7 @@ from podwright.cluster.controllers.batch.job_spec import (
     index_of,
     indexes_text,
     job_spec,
+    lacks_pods,
     parse_indexes,
     pods_of,
 )
@@ -46,6 +47,33 @@ OWNER = {
     "blockOwnerDeletion": True,
 }  # fmt: skip
 CONTAINERS = [{"name": "c", "image": "i"}]
+
+
+COMPLETE = [{"type": "Complete", "status": "True"}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "lacks"),
+    [
+        pytest.param({}, {}, True, id="new"),
+        pytest.param({}, {"active": 1}, False, id="as many as in parallel"),
+        pytest.param({"parallelism": 2}, {"active": 1}, True, id="fewer"),
+        pytest.param(
+            {"parallelism": 2, "completions": 3},
+            {"active": 1, "succeeded": 2},
+            False,
+            id="the last",
+        ),
+        pytest.param({"completions": 2}, {"succeeded": 1}, True, id="one is left"),
+        pytest.param({}, {"succeeded": 1}, False, id="a work queue that ends"),
+        pytest.param({"suspend": True}, {}, False, id="suspended"),
+        pytest.param({}, {"conditions": COMPLETE}, False, id="finished"),
+    ],
+)
+def test_a_job_lacks_pods_that_its_controller_is_to_create(
+    spec: Any, status: Any, lacks: bool
+) -> None:
+    assert lacks_pods(a_job(status=status, **spec)) is lacks
 
 
 def test_a_pod_of_a_job_is_that_of_its_template() -> None:

@@ -215,6 +215,44 @@ def test_pods_that_nobody_creates_again_are_gone():
     assert (step.moves[0].replacement, step.moves[0].to) == ("", "")
 
 
+def pod_of(kind, version, **annotations):
+    reference = {"apiVersion": version, "kind": kind, "name": "w", "uid": "w", "controller": True}
+    metadata = {
+        "name": "p", "namespace": "default", "uid": "p", "resourceVersion": "1",
+        "ownerReferences": [reference], "annotations": annotations, "labels": {"app": "w"},
+    }  # fmt: skip
+    ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    document = make_pod("p", cpu="1", node="n0").raw
+    return decode(document | {"metadata": metadata, "status": ready})
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [
+        pytest.param("Job", "batch/v1", id="a Job runs until it is evicted"),
+        pytest.param("RayCluster", "ray.io/v1", id="a custom controller has a stand-in"),
+    ],
+)
+def test_pods_that_a_cluster_is_given_without_owner_move(kind, version):
+    plan = pw.drain_plan([*nodes(2), pod_of(kind, version)], ["n0"])
+    assert plan.is_complete
+    assert [(each.pod, each.to) for each in plan.steps[0].moves] == [("default/p", "n1")]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "is_protected"),
+    [
+        ("karpenter.sh/do-not-disrupt", "true", True),
+        ("karpenter.sh/do-not-disrupt", "false", False),
+        ("cluster-autoscaler.kubernetes.io/safe-to-evict", "false", True),
+        ("cluster-autoscaler.kubernetes.io/safe-to-evict", "true", False),
+    ],
+)
+def test_pods_that_autoscalers_would_not_evict_are_named(key, value, is_protected):
+    plan = pw.drain_plan([*nodes(2), pod_of("ReplicaSet", "apps/v1", **{key: value})], ["n0"])
+    assert plan.steps[0].protected == ("default/p",) * is_protected
+
+
 def test_pods_that_their_controllers_do_not_replace_are_reported():
     """A Job that may not fail once more ends with the eviction of its pod."""
     template = workload("Job", "batch").raw["spec"]["template"]

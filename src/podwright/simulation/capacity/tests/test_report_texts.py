@@ -230,7 +230,8 @@ def unfit(pod, message="m", remedies=("r", "s")):
 def test_the_report_of_a_drain_plan():
     steps = (
         DrainStep(
-            nodes=("n0", "n1"), seconds=29.6, gone=("d/g",), local_data=("d/l",),
+            nodes=("n0", "n1"), seconds=29.6,
+            gone=("d/g",), local_data=("d/l",), protected=("d/k",),
             moves=(move("a", "n0", "b", "n4"), move("c", "n1"), move("e", "n1", "f")),
         ),
         DrainStep(
@@ -253,6 +254,7 @@ def test_the_report_of_a_drain_plan():
         ("Step 2: d/x finds no node:", "m"),
         ("Pods that no controller recreates:", "d/g"),
         ("Pods that lose the data of an emptyDir:", "d/l"),
+        ("Pods that ask autoscalers not to evict them, and that a drain evicts:", "d/k"),
         ("Node n9 cannot be drained: p, q, r and 1 more", "no", "more"),
     ]
     assert report.figures == [

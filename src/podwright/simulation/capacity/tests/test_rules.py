@@ -443,10 +443,10 @@ def test_a_missing_owner_of_pods_has_a_stand_in_with_their_common_labels(kind, e
     assert {name: spec.get(name) for name in expected} == expected
 
 
-def test_no_stand_in_for_owners_that_exist_pods_that_ended_or_other_kinds():
+def test_no_stand_in_for_owners_that_exist_and_pods_that_ended():
     ended = with_fields(owned("a"), "status", phase="Succeeded")
     others = [ended, owned("b", owner="Custom", number=2), make_pod("c")]
-    assert [obj.kind for obj in with_stand_ins(others)] == ["Pod"] * 3
+    assert [obj.kind for obj in with_stand_ins(others)] == ["ReplicaSet", *["Pod"] * 3]
 
 
 def test_a_stand_in_of_a_stateful_set_has_its_ordinals_and_claims():

@@ -142,7 +142,7 @@ def test_the_ordinals_of_a_stateful_set_are_those_of_names_that_have_one():
     assert (found.raw["spec"]["replicas"], found.raw["spec"]["ordinals"]) == (3, {"start": 2})
 
 
-def test_references_to_owners_of_other_kinds_are_kept():
+def test_a_pod_of_a_custom_controller_has_a_replica_set_of_its_own():
     reference = {
         "apiVersion": "ray.io/v1",
         "kind": "RayCluster",
@@ -151,6 +151,12 @@ def test_references_to_owners_of_other_kinds_are_kept():
         "controller": True,
     }
     pod = pw.testing.make_pod("head", cpu="1", node="n0").raw
-    pod["metadata"] |= {"uid": "u", "ownerReferences": [reference | {"controller": True}]}
-    (kept,) = with_stand_ins([decode(pod)])
-    assert [each.kind for each in kept.metadata.owner_references] == ["RayCluster"]
+    pod["metadata"] |= {"uid": "u", "ownerReferences": [reference]}
+    made, kept = with_stand_ins([decode(pod)])
+    (owner,) = kept.metadata.owner_references
+    assert (owner.kind, owner.name, owner.uid) == (made.kind, made.name, made.uid)
+    assert (owner.name, made.raw["spec"]["replicas"]) == ("head", 1)
+    # A mirror pod is of its node, which keeps it.
+    pod["metadata"] |= {"ownerReferences": [reference | {"apiVersion": "v1", "kind": "Node"}]}
+    (mirror,) = with_stand_ins([decode(pod)])
+    assert mirror.kind == "Pod"

@@ -280,7 +280,7 @@ def check_added(objects: Sequence[KubernetesObject], validate: FieldValidation) 
 # How long the pods of Jobs run, where neither an annotation nor a Stage says so.
 #
 # The built-in stages complete a pod of a Job as soon as it runs. A duration for all Jobs without
-# one is set as the annotation of their pod templates.
+# one is set as the annotation of their pod templates, and of the pods that they have.
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -296,18 +296,26 @@ def jobs_without_duration(objects: Iterable[KubernetesObject]) -> tuple[str, ...
     tuple of str
         Such as `job/default/train`, without duplicates.
     """
-    found = (obj for obj in objects if _has_no_duration(obj))
+    found = (obj for obj in objects if not isinstance(obj, Pod) and _has_no_duration(obj))
     return tuple(dict.fromkeys(f"{obj.kind.lower()}/{obj.key}" for obj in found))
 
 
 def with_job_duration(obj: T, duration_ns: int) -> T:
-    """Return a Job or CronJob whose pods run for a duration, unless it has one; or `obj`."""
+    """Return a Job, CronJob or pod of a Job with a duration, unless it has one.
+
+    Parameters
+    ----------
+    obj : object
+        Others are returned as they are.
+    duration_ns : int
+        How long the pods run.
+    """
     if not _has_no_duration(obj):
         return obj
     document = dict(encode(obj))
     place = document
     # Only what is on the path is copied; the rest is shared with the original.
-    for name in _template_path(obj):
+    for name in _template_path(obj) or ():
         place[name] = dict(place.get(name) or {})
         place = place[name]
     metadata = place["metadata"] = dict(place.get("metadata") or {})
@@ -317,16 +325,20 @@ def with_job_duration(obj: T, duration_ns: int) -> T:
     return changed  # type: ignore[no-any-return]  # an object of the same kind
 
 
-def _template_path(obj: KubernetesObject) -> list[str]:
-    """Return the path of the pod template of a Job or CronJob; empty for other kinds."""
+def _template_path(obj: KubernetesObject) -> list[str] | None:
+    """Return the path of the pod template of a Job or CronJob; empty for a pod of a Job."""
+    if isinstance(obj, Pod):
+        owner = obj.metadata.controller
+        is_of_job = owner is not None and api_group(owner.api_version) == _GROUP
+        return [] if is_of_job and not obj.is_terminal else None
     kind = kind_of(obj)
     path = built_in().pod_templates.get(kind) if kind[0] == _GROUP else None
-    return path.split(".") if path else []
+    return path.split(".") if path else None
 
 
 def _has_no_duration(obj: KubernetesObject) -> bool:
     path = _template_path(obj)
-    if not path:
+    if path is None:
         return False
     document = encode(obj)
     conditions = (document.get("status") or {}).get("conditions") or ()

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import ArgumentError, InputError, encode
+from podwright.apimachinery.objects import (
+    ArgumentError,
+    InputError,
+    OwnerReference,
+    encode,
+    with_fields,
+)
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import fast_stages
 from podwright.cluster.store import ObjectStore
@@ -225,6 +231,19 @@ def test_a_duration_of_all_jobs_is_an_annotation_of_their_templates():
     bare: Any = decode({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}})
     template = encode(with_job_duration(bare, 1_000_000_000))["spec"]["template"]
     assert template == {"metadata": {"annotations": {RUN_DELAY: "1s"}}}
+
+
+@pytest.mark.parametrize(
+    ("owner", "phase", "delays"),
+    [("Job", "Running", ["1s"]), ("Job", "Succeeded", []), ("ReplicaSet", "Running", [])],
+)
+def test_a_duration_of_all_jobs_is_that_of_the_pods_that_they_have(owner, phase, delays):
+    version = "batch/v1" if owner == "Job" else "apps/v1"
+    reference = OwnerReference(api_version=version, kind=owner, name="w", uid="w", controller=True)
+    given = with_fields(make_pod("p", node="n"), "metadata", owner_references=(reference,))
+    changed = with_job_duration(with_fields(given, "status", phase=phase), 1_000_000_000)
+    assert list(changed.metadata.annotations.values()) == delays
+    assert jobs_without_duration([given]) == ()
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ function drainAnswer({ steps, blocked, isComplete, idleBudgets = [] }) {
   const nodes = moveNodes(moves);
   steps.forEach((step, index) => step.nodes.forEach((node) => (add(nodes, node, [], 0, "").role = `drained in step ${index + 1}`)));
   for (const { node } of blocked) add(nodes, node, [], 0, "").role = "blocked";
-  const [pending, gone, local] = ["pending", "gone", "localData"].map((key) => steps.flatMap((step) => step[key]));
+  const [pending, gone, local, kept] = ["pending", "gone", "localData", "protected"].map((key) => steps.flatMap((step) => step[key] ?? []));
   const drained = steps.flatMap((step) => step.nodes);
   const waits = steps.some(({ waitsFor }) => waitsFor.length);
   return {
@@ -183,6 +183,7 @@ function drainAnswer({ steps, blocked, isComplete, idleBudgets = [] }) {
       isComplete ? `${countText(drained.length, "node")} can be drained, in ${countText(steps.length, "step")}; ${countText(moves.length, "pod")} ${moves.length === 1 ? "moves" : "move"}.` : `${numberText(drained.length)} of ${countText(drained.length + blocked.length, "node")} can be drained; ${countText(pending.length, "pod")} ${pending.length === 1 ? "finds" : "find"} no node.`,
       ...(gone.length ? [`Nothing creates ${countText(gone.length, "pod")} again: ${listed(gone)}.`] : []),
       ...(local.length ? [`${countText(local.length, "pod")} ${local.length === 1 ? "loses its" : "lose their"} local data: ${listed(local)}.`] : []),
+      ...(kept.length ? [`${countText(kept.length, "pod")} ${kept.length === 1 ? "asks" : "ask"} autoscalers not to evict ${kept.length === 1 ? "it" : "them"}: ${listed(kept)}.`] : []),
       ...(idleBudgets.length ? [`${countText(idleBudgets.length, "budget")} ${idleBudgets.length === 1 ? "selects" : "select"} no pod: ${listed(idleBudgets)}.`] : []),
     ],
     nodes,
