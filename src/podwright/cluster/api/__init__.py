@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         GATED_FIELDS as GATED_FIELDS,
         has_field as has_field,
     )
+    from podwright.cluster.api.identity import generated_name as generated_name
     from podwright.cluster.api.object_edits import (
         annotations_patch as annotations_patch,
         conditions_with as conditions_with,

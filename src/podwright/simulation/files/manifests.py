@@ -33,8 +33,10 @@ from podwright.apimachinery.objects import (
     parse_quantity,
     quoted,
     unsupported,
+    with_fields,
 )
 from podwright.apimachinery.schema import built_in
+from podwright.cluster.api import generated_name
 from podwright.simulation import files
 from podwright.simulation.files.document_cache import DocumentCache
 from podwright.simulation.files.documents import Place, Watch
@@ -514,9 +516,8 @@ class DistinctObjects:
     def add(self, entry: Sourced) -> None:
         """Add an object; of several versions, the newest counts."""
         obj = entry.object
-        # With generateName only, every object is a new one.
         if not obj.name:
-            self.kept.append(entry)
+            self.kept.append(self._named(entry))
             return
         identity = (api_group(obj.api_version), obj.kind, obj.key)
         position = self._positions.setdefault(identity, len(self.kept))
@@ -524,6 +525,15 @@ class DistinctObjects:
             self.kept.append(entry)
         elif self._replaces(entry, self.kept[position]):
             self.kept[position] = entry
+
+    def _named(self, entry: Sourced) -> Sourced:
+        """Return an object with a name from its generateName: every such object is a new one."""
+        obj, number = entry.object, len(self.kept)
+        prefix = obj.metadata.generate_name
+        if not prefix:
+            return entry
+        name = generated_name(prefix, namespace=obj.namespace, taken=(), seed=0, version=number)
+        return msgspec.structs.replace(entry, object=with_fields(obj, "metadata", name=name))
 
     def _replaces(self, entry: Sourced, first: Sourced) -> bool:
         """Whether a duplicate has a newer version or state; else two contents are an error."""

@@ -204,7 +204,9 @@ def test_other_objects_of_one_name_are_an_error(first, second):
 
 def test_objects_whose_names_are_generated_are_all_there():
     one = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"generateName": "p-"}}
-    assert len(load_bytes([("a", as_json(one)), ("b", as_json(one))]).objects) == 2
+    names = [obj.name for obj in load_bytes([("a", as_json(one)), ("b", as_json(one))]).objects]
+    assert len(set(names)) == 2
+    assert {(len(name), name[:2]) for name in names} == {(7, "p-")}
 
 
 def test_loaded_objects_are_shown_by_kind():
