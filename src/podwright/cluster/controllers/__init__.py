@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         Version as Version,
         WriteRejected as WriteRejected,
     )
+    from podwright.cluster.controllers.kinds import DEVICE_CARDS as DEVICE_CARDS
     from podwright.cluster.controllers.lister import Lister as Lister
     from podwright.cluster.controllers.nodes.taint_eviction import (
         TaintEvictionController as TaintEvictionController,

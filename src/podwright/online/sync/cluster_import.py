@@ -20,6 +20,7 @@ from podwright.online.sync.source_kinds import (
     SourceKind,
     definition_of,
     imported_kinds,
+    left_out_texts,
     older_versions,
 )
 
@@ -81,6 +82,7 @@ async def read_cluster(
     RejectedRequest, UnreachableCluster
     """
     found = ImportedCluster([], [])
+    left_out: list[tuple[str, RejectedRequest]] = []
     scope = Scope(kinds=(), namespaces=options.namespaces, selector=options.selector)
     kinds = list(imported_kinds(options.kinds, has_workloads=options.has_workloads))
     for kind in kinds:
@@ -95,7 +97,8 @@ async def read_cluster(
             del found.objects[begun:]  # of namespaces that can be read
             # Few servers have groups of pods; without them nothing is missing.
             if not kind.is_group or error.status != HTTPStatus.NOT_FOUND:
-                found.warnings.append(f"no {kind.resource} are read: {error}")
+                left_out.append((kind.resource, error))
+    found.warnings.extend(left_out_texts(left_out, "read"))
     # A selector also leaves out namespaces.
     if not options.selector and any(kind.resource == "namespaces" for kind in kinds):
         present = {

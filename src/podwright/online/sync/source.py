@@ -26,7 +26,7 @@ from podwright.online.client.cluster import (
     Reflector,
     RejectedRequest,
 )
-from podwright.online.sync.source_kinds import SourceKind, definition_of
+from podwright.online.sync.source_kinds import SourceKind, definition_of, left_out_texts
 
 # Restores the order of changes of several kinds, without I/O.
 #
@@ -177,8 +177,6 @@ class Source:
 
     Attributes
     ----------
-    warnings : list of str
-        Which kinds are not followed, and why, and which namespaces do not exist yet.
     failures : int
         Failed requests and cut watches.
     is_synced : bool
@@ -195,7 +193,8 @@ class Source:
         on_failure: Callable[[str, Exception], None] | None = None,
         window_ns: int = WINDOW_NS,
     ) -> None:
-        self.warnings: list[str] = []
+        self._left_out: list[tuple[str, RejectedRequest]] = []
+        self._absent: list[str] = []
         self.failures = 0
         self.is_synced = False
         self.followed: list[SourceKind] = []
@@ -260,6 +259,11 @@ class Source:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    @property
+    def warnings(self) -> list[str]:
+        """Which kinds are not followed, and why, and which namespaces do not exist yet."""
+        return [*left_out_texts(self._left_out, "followed"), *self._absent]
+
     async def _listed(self, kind: SourceKind, *, seed: int) -> ChangeGroup | None:
         """Start to follow a kind; return its first list, None for a kind that is left out."""
         listed: list[SourceChange] = []
@@ -277,7 +281,7 @@ class Source:
         if kind.resource == "namespaces" and not self._scope.selector:
             present = {each.change.meta.name for each in listed}
             absent = [name for name in self._scope.namespaces if name not in present]
-            self.warnings.extend(f'there is no namespace "{name}" yet' for name in absent)
+            self._absent = [f'there is no namespace "{name}" yet' for name in absent]
         if kind.resource == "pods":
             # What runs has its room before a scheduler tries pods that wait.
             listed.sort(key=lambda each: not _BOUND.decode(each.change.body).spec.node_name)
@@ -334,8 +338,7 @@ class Source:
                 raise
             # Few servers have groups of pods; without them nothing is missing.
             if not kind.is_group or error.status != HTTPStatus.NOT_FOUND:
-                warning = f"no {kind.name} are followed: {error}"
-                self.warnings += [] if warning in self.warnings else [warning]
+                self._left_out.append((kind.name, error))
             return None
 
         async def follow() -> None:

@@ -32,6 +32,9 @@ _REQUIRED: Final = (
 )  # fmt: skip
 """What kube-scheduler-simulator imports, in its order: an object follows what it refers to."""
 
+_MOST_LISTED: Final = 30
+_LISTED_ELSEWHERE: Final = "kubectl api-resources lists those of the cluster"
+
 _OPTIONAL: Final = (
     "runtimeclasses", "csidrivers", "csinodes", "csistoragecapacities", "poddisruptionbudgets",
     "deviceclasses", "resourceslices", "resourceclaimtemplates", "resourceclaims",
@@ -247,7 +250,8 @@ def _chosen(kinds: Mapping[str, SourceKind], names: Sequence[str]) -> Sequence[S
         resource = name if found is None else found.row.resource
         if resource not in kinds:
             near = nearest(name, kinds)
-            hint = f"; did you mean {quoted(near)}?" if near else f": {', '.join(kinds)}"
+            all_names = ", ".join(kinds) if len(kinds) <= _MOST_LISTED else _LISTED_ELSEWHERE
+            hint = f"; did you mean {quoted(near)}?" if near else f": {all_names}"
             message = f"{quoted(name)} is none of the kinds that can be read{hint}"
             errors.append(FieldError(source="options", path="--kinds", message=message))
         else:
@@ -368,3 +372,24 @@ async def _resources(connection: ReadConnection, version: str) -> Sequence[_Reso
         if error.status in _ABSENT:
             return ()
         raise
+
+
+def left_out_texts(rejected: Iterable[tuple[str, RejectedRequest]], verb: str) -> list[str]:
+    """Return which kinds are left out, and why: a text for all that have a status.
+
+    Parameters
+    ----------
+    rejected : iterable of (str, RejectedRequest)
+        The name of a kind, and the answer to its list.
+    verb : str
+        What is not done with them, such as ``read``.
+    """
+    by_status: dict[int, dict[str, RejectedRequest]] = {}
+    for name, error in rejected:
+        by_status.setdefault(error.status, {}).setdefault(name, error)
+    texts = []
+    for errors in by_status.values():
+        *names, last = errors
+        several = f"{', '.join(names)} and {last}" if names else last
+        texts.append(f"no {several} are {verb}: {next(iter(errors.values()))}")
+    return texts

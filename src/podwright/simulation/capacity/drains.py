@@ -38,7 +38,13 @@ from podwright.apimachinery.objects import (
     require_type,
     workload_of,
 )
-from podwright.cluster.controllers import Controller, Lister, lacks_pods, scaled_value
+from podwright.cluster.controllers import (
+    DEVICE_CARDS,
+    Controller,
+    Lister,
+    lacks_pods,
+    scaled_value,
+)
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
@@ -538,9 +544,10 @@ class _Planner:
         """Add a node like another one, and return its name."""
         node, new = next(node for node in world.nodes if node.name == name), f"{name}-new"
         world.do(Apply(type_of(node, name).node(new)))
+        # Cards that are described here are published for the new node, too.
+        cards = {each.name for each in world.store.list(DEVICE_CARDS).objects}
         slices = world.machine.cluster.devices.slice_objects()
-        # Described cards are published for the new node, too.
-        others = (each for each in slices if CARDS not in each.metadata.annotations)
+        others = (each for each in slices if each.metadata.annotations.get(CARDS) not in cards)
         for each in copied_slices(others, name, new):
             world.do(Apply(each))
         return new

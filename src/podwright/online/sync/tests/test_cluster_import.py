@@ -153,6 +153,15 @@ def test_a_kind_that_the_server_does_not_have_is_left_out(status):
     assert about.startswith("no volumeattachments are read: ")
 
 
+def test_the_kinds_that_may_not_be_read_are_in_one_text():
+    served = cluster()
+    for resource in ("csinodes", "poddisruptionbudgets", "volumeattachments"):
+        served.fail(resource, 403)
+    found, _ = imported(served)
+    (about,) = (line for line in found.warnings if "csinodes" in line)
+    assert about.startswith("no csinodes, poddisruptionbudgets and volumeattachments are read: ")
+
+
 def test_no_namespace_of_a_kind_is_read_if_one_may_not_be():
     served = cluster()
     budget = document("PodDisruptionBudget", "b", "default") | {"apiVersion": "policy/v1"}

@@ -7,6 +7,7 @@ from podwright.online.sync.source import Scope
 from podwright.online.sync.source_kinds import (
     SourceKind,
     imported_kinds,
+    mirrored_kinds,
     recorded_kinds,
     scheduler_kinds,
     source_kinds,
@@ -85,6 +86,16 @@ def test_unknown_kinds_are_all_reported():
         source_kinds(["podz", "secrets"])
     assert 'did you mean "pods"' in str(error.value)
     assert '"secrets" is none of the kinds that can be read: namespaces, ' in str(error.value)
+    served = [
+        SourceKind("example.com/v1", f"T{number}", f"t{number}s", False, is_required=False)
+        for number in range(20)
+    ]
+    with pytest.raises(InputError) as error:
+        mirrored_kinds(["xyz"], served)
+    assert str(error.value).endswith(
+        '"xyz" is none of the kinds that can be read: kubectl api-resources lists those of the'
+        " cluster"
+    )
 
 
 def test_paths():

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 import podwright as pw
+from podwright.apimachinery.devices import CARDS
 from podwright.apimachinery.objects import (
     ArgumentError,
     InputError,
@@ -294,15 +295,23 @@ def test_a_surge_upgrade_adds_nodes_first():
     assert sorted(step.added for step in plan.steps) == [("n0-new",), ("n1-new",)]
 
 
-def test_a_new_node_of_a_surge_has_the_devices_of_the_old_one():
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        pytest.param({}, id="of a driver"),
+        pytest.param({CARDS: "cards"}, id="of DeviceCards that an import leaves out"),
+    ],
+)
+def test_a_new_node_of_a_surge_has_the_devices_of_the_old_one(annotations):
     pool = {"name": "n0", "generation": 1, "resourceSliceCount": 1}
     spec = {"driver": "d.io", "nodeName": "n0", "pool": pool, "devices": [{"name": "x"}]}
     device_class = {"extendedResourceName": "d.io/x"}
+    slice_metadata = {"name": "o", "annotations": annotations}
     objects = [
         decode({"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": "o"}} | more)
         for kind, more in (
             ("DeviceClass", {"spec": device_class}),
-            ("ResourceSlice", {"spec": spec}),
+            ("ResourceSlice", {"spec": spec, "metadata": slice_metadata}),
         )
     ]
     pod = workload(replicas=1)
