@@ -1,4 +1,7 @@
-"""Files that only their owner can read: states and records of clusters hold Secrets."""
+"""Files that only their owner can read, and files that are replaced when they are complete.
+
+States and records of clusters hold Secrets.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,12 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, cast
+
+PRIVATE: Final = 0o600
+"""The mode of a file that only its owner can read."""
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
@@ -23,14 +30,54 @@ def open_private(path: Path, mode: str, buffering: int = -1) -> BinaryIO:
     buffering : int
         As for `open`.
     """
-    opened = open(path, mode, buffering, opener=_private)  # noqa: SIM115 - has an opener
-    return cast(BinaryIO, opened)
+    return _opened(path, mode, PRIVATE, buffering)
 
 
 def write_private(path: Path, data: bytes) -> None:
     """Write a file; one that is created gets the mode 0600."""
     with open_private(path, "wb") as file:
         file.write(data)
+
+
+@contextmanager
+def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """Yield a file that gets its name when it is complete; until then, a file of that name stays.
+
+    A device, a pipe and the target of a link are written directly.
+
+    Parameters
+    ----------
+    path : Path
+    mode : int
+        Of a file that is created; one that is replaced keeps its own.
+
+    Raises
+    ------
+    OSError
+        With the name of the file.
+    """
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        status = path.lstat() if os.path.lexists(path) else None
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            with path.open("wb") as file:
+                yield file
+            return
+        beside.unlink(missing_ok=True)
+        with _opened(beside, "xb", mode if status is None else PRIVATE) as file:
+            if status is not None:
+                beside.chmod(stat.S_IMODE(status.st_mode))
+            yield file
+            # On disk before the rename: a power failure must not leave a name without content.
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    finally:
+        with suppress(OSError):  # of a complete file nothing is left
+            beside.unlink()
 
 
 if sys.platform == "win32":
@@ -93,5 +140,8 @@ def _status(path: Path) -> os.stat_result:
         return os.stat_result((0,) * 10)
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+def _opened(path: Path, mode: str, permissions: int, buffering: int = -1) -> BinaryIO:
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags, permissions)
+
+    return cast(BinaryIO, open(path, mode, buffering, opener=opener))

@@ -88,7 +88,6 @@ def report_error(error: Exception) -> int:
         stderr().print(Text("error: ", style="bold red") + Text(text), soft_wrap=True)
     if isinstance(error, InputError):
         hint_at_plugins(error.errors)
-        return WRONG_USE
     return SYSTEM_FAILED if is_system_failure(error) else WRONG_USE
 
 
@@ -111,20 +110,38 @@ def write_at_once(text: str) -> None:
     sys.stdout.flush()
 
 
-def write_file(path: Path, text: str, *, mode: str) -> None:
-    """Write text to a file, or with mode `a` append it.
+def write_file(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write a file, as `replacing` does.
 
     Raises
     ------
     InputError
         The file cannot be written.
     """
+    from podwright._private_files import replacing  # most commands write no file
+
+    with _write_errors(path), replacing(path, mode) as file:
+        file.write(data)
+
+
+def append_to_file(path: Path, text: str) -> None:
+    """Append text to a file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    with _write_errors(path), path.open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+@contextmanager
+def _write_errors(path: Path) -> Iterator[None]:
     try:
-        with path.open(mode, encoding="utf-8") as file:
-            file.write(text)
+        yield
     except OSError as error:
-        message = f"cannot be written: {error.strerror}"
-        raise InputError([FieldError(source=str(path), path="", message=message)]) from error
+        raise InputError.of(str(path), f"cannot be written: {error.strerror or error}") from error
 
 
 def print_table(

@@ -10,10 +10,12 @@ import pytest
 
 import podwright as pw
 from podwright._private_files import (
+    PRIVATE,
     exposures,
     lock_file,
     make_private_folder,
     open_private,
+    replacing,
     write_private,
 )
 from podwright.cluster.store import open_store
@@ -57,6 +59,57 @@ def test_all_of_a_run_is_private(tmp_path):
 def test_a_kubeconfig_and_its_new_folder_are_private(tmp_path):
     write_kubeconfig(tmp_path / "new" / "config", kubeconfig("http://127.0.0.1:1", "token", None))
     assert modes(tmp_path / "new") == {".": "700", "config": "600"}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize("before", [None, b"before"])
+def test_a_file_that_is_replaced_stays_until_the_new_one_is_complete(tmp_path, before, error):
+    path = tmp_path / "file"
+    if before is not None:
+        path.write_bytes(before)
+    (tmp_path / ".file.new").write_bytes(b"left by a process that was killed")
+
+    def write():
+        with replacing(path) as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(type(error)) as caught:
+        write()
+    if isinstance(error, OSError):
+        assert caught.value.filename == str(path)
+    assert [each.read_bytes() for each in tmp_path.iterdir()] == [before] * (before is not None)
+
+
+@pytest.mark.parametrize(("before", "mode", "after"), [
+    (None, PRIVATE, "600"), (None, 0o666, "644"),
+    (0o664, PRIVATE, "664"), (0o600, 0o666, "600"),
+])  # fmt: skip
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, before, mode, after):
+    path = tmp_path / "file"
+    if before is not None:
+        path.touch()
+        path.chmod(before)
+    with replacing(path, mode) as file:
+        file.write(b"whole")
+    assert path.read_bytes() == b"whole"
+    assert modes(tmp_path)["file"] == after
+    assert len(modes(tmp_path)) == 2
+
+
+def test_links_and_devices_stay_what_they_are(tmp_path):
+    link, target = tmp_path / "link", tmp_path / "target"
+    link.symlink_to(target)
+    with replacing(link) as file:
+        file.write(b"whole")
+    assert link.readlink() == target
+    assert target.read_bytes() == b"whole"
+    os.mkfifo(pipe := tmp_path / "pipe")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with replacing(pipe) as file:
+        file.write(b"whole")
+    assert os.read(reader, 9) == b"whole"
+    os.close(reader)
 
 
 def test_what_exists_keeps_its_mode(tmp_path):

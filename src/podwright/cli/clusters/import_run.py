@@ -9,12 +9,19 @@ from time import monotonic
 import msgspec
 from rich.status import Status
 
-from podwright._private_files import exposures, write_private
-from podwright.apimachinery.objects import Document, FieldError, InputError
+from podwright._private_files import PRIVATE, exposures
+from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in
 from podwright.cli.clusters.options import ImportClusterOptions
 from podwright.cli.clusters.remote_work import warn_of_version
-from podwright.cli.console import print_document, print_message, print_warnings, stderr, write
+from podwright.cli.console import (
+    print_document,
+    print_message,
+    print_warnings,
+    stderr,
+    write,
+    write_file,
+)
 from podwright.online.client.cluster import ClusterAddress, ReadConnection
 from podwright.online.sync import ImportedCluster, ImportOptions, read_cluster
 from podwright.simulation.files import (
@@ -83,11 +90,7 @@ def run_import(options: ImportClusterOptions) -> None:
         return
     data = {"json": list_of, "kss": _snapshot, "name": _names, "yaml": _yaml}[output](found)
     print_warnings(exposures(out))
-    try:
-        write_private(out, data)
-    except OSError as error:
-        message = f"cannot be written: {error.strerror or error}"
-        raise InputError([FieldError(source=str(out), path="", message=message)]) from error
+    write_file(out, data, PRIVATE)
     print_message(f"wrote {out}")
 
 

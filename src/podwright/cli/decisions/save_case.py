@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from podwright.apimachinery.objects import FieldError, InputError
+from podwright.cli.console import write_file
 from podwright.cli.file_reading import read_text
 from podwright.cli.recorded.recorded_run import RecordedRun
 from podwright.simulation.recording import PastCycle, case_text
@@ -35,9 +38,6 @@ def write_case(file: Path, text: str) -> None:
     InputError
         If the file exists or cannot be written.
     """
-    try:
-        with file.open("x", encoding="utf-8") as opened:
-            opened.write(text)
-    except OSError as error:
-        message = f"cannot be written: {error.strerror}"
-        raise InputError([FieldError(source=str(file), path="", message=message)]) from error
+    if os.path.lexists(file):
+        raise InputError.of(str(file), f"cannot be written: {os.strerror(errno.EEXIST)}")
+    write_file(file, text.encode())

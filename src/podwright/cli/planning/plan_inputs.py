@@ -171,7 +171,7 @@ def show_plan(
         As for `print_data`.
     """
     if options.report is not None:
-        write_file(options.report, report.html(), mode="w")
+        write_file(options.report, report.html().encode())
         print_message(f"wrote {options.report}; open it in a browser")
     if print_data(options.output, document, names):
         return

@@ -13,6 +13,7 @@ import msgspec
 from podwright.apimachinery.objects import ArgumentError, FieldError, InputError
 from podwright.cli.console import (
     announce_compilation,
+    append_to_file,
     print_data,
     print_message,
     print_table,
@@ -54,7 +55,7 @@ def run_scheduler_perf(options: SchedulerPerfOptions) -> bool:
         print_table(_HEADS[:shown], [row[:shown] for row in rows])
         write(verdict)
     if options.summary is not None:
-        write_file(options.summary, _markdown(verdict, rows), mode="a")
+        append_to_file(options.summary, _markdown(verdict, rows))
     return len(passed) == len(results)
 
 
@@ -69,7 +70,7 @@ def _write_data_items(folder: Path, topic: str, results: Sequence[WorkloadResult
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / data_items_name(topic, time.strftime(_DATE, time.gmtime()))
     content = msgspec.json.format(msgspec.json.encode(data_items_document(results)), indent=2)
-    path.write_bytes(content)
+    write_file(path, content)
     print_message(f"wrote {path}")
 
 

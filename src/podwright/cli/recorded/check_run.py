@@ -11,6 +11,7 @@ import msgspec
 from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.console import (
     announce_compilation,
+    append_to_file,
     print_data,
     print_message,
     print_table,
@@ -69,12 +70,12 @@ def run_check(options: CheckOptions) -> bool:
     announce_compilation()
     report = check(*scenarios, seed=options.seed, extender_caller=extender_caller)
     if options.junit is not None:
-        write_file(options.junit, report.junit(), mode="w")
+        write_file(options.junit, report.junit().encode())
     if options.summary is not None:
         listed = ["", "```text", *changes, "```", ""] if changes else []
-        write_file(options.summary, report.markdown() + "\n".join(listed), mode="a")
+        append_to_file(options.summary, report.markdown() + "\n".join(listed))
     if options.report is not None:
-        write_file(options.report, report.html(), mode="w")
+        write_file(options.report, report.html().encode())
     _print(report, options.output)
     return report.passed
 

@@ -52,7 +52,7 @@ def run_report(options: ReportOptions) -> None:
             f" {REPORT_MAX_BYTES >> 20}: explain fewer pods, or report a shorter run",
             param_hint="'--pods'",
         )
-    write_file(output, content.decode(), mode="w")
+    write_file(output, content)
     print_message(f"wrote {output}; open it in a browser")
 
 

@@ -25,6 +25,7 @@ from podwright.cli.console import (
     print_table,
     progress_bar,
     write,
+    write_file,
 )
 from podwright.cli.file_reading import read_text
 from podwright.cli.research.options import FgdOptions, option_seeds, wrong
@@ -240,7 +241,8 @@ def _document(table: FgdTable) -> dict[str, Any]:
 
 def _write(table: FgdTable, folder: Path) -> None:
     """Write the table, the series of all runs, and a figure for each pod list."""
-    (folder / "table.json").write_bytes(msgspec.json.format(msgspec.json.encode(_document(table))))
+    document = msgspec.json.format(msgspec.json.encode(_document(table)))
+    write_file(folder / "table.json", document)
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     columns = ("allocated_pct", "fragment_pct", "fragment_ratio_pct")
@@ -252,7 +254,7 @@ def _write(table: FgdTable, folder: Path) -> None:
                 if measure is not None:
                     values = [f"{value:.4f}" for value in measure]
                     writer.writerow([result.workload, run.policy, run.seed, percent, *values])
-    (folder / "series.csv").write_text(text.getvalue(), encoding="utf-8")
+    write_file(folder / "series.csv", text.getvalue().encode())
     for workload in table.workloads:
-        (folder / f"{workload}.svg").write_bytes(picture(table.plot(workload)))
+        write_file(folder / f"{workload}.svg", picture(table.plot(workload)))
     print_message(f"wrote table.json, series.csv and {len(table.workloads)} SVG files to {folder}")

@@ -14,7 +14,14 @@ import typer
 
 from podwright import _show_call
 from podwright._progress import set_display
-from podwright.cli.console import print_data, print_message, print_table, print_warnings, write
+from podwright.cli.console import (
+    print_data,
+    print_message,
+    print_table,
+    print_warnings,
+    write,
+    write_file,
+)
 from podwright.cli.options import reject_idle, size_in_bytes
 from podwright.cli.process_exit import BY_SIGNAL
 from podwright.cli.research.options import PlanOptions, SweepOptions, TuneOptions, option_seeds
@@ -226,5 +233,5 @@ def _print_failures(failed: Sequence[RunFigures]) -> None:
 
 
 def _report(path: Path, page: bytes) -> None:
-    path.write_bytes(page)
+    write_file(path, page)
     print_message(f"wrote {path}")

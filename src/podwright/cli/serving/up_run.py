@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from podwright._private_files import exposures, make_private_folder, write_private
+from podwright._private_files import PRIVATE, exposures, make_private_folder, replacing
 from podwright.apimachinery.objects import FieldError, InputError, PodwrightError
 from podwright.cli.clusters.cluster_inputs import ImportedSource
 from podwright.cli.clusters.options import (
@@ -406,7 +406,8 @@ def write_agreement(folder: Path, feed: ShadowFeed) -> None:
     print_agreement(report)
     path = folder / AGREEMENT
     try:
-        write_private(path, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+        with replacing(path, PRIVATE) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
     except OSError as error:
         raise UnwritableRecord(f"{path}: cannot be written: {error.strerror or error}") from error
     print_message(f"{path} has the agreement; podwright shadow {folder} compares it again")

@@ -1,5 +1,6 @@
 """How output looks on terminals of several widths, and off them."""
 
+import errno
 import io
 import re
 from pathlib import Path
@@ -309,8 +310,15 @@ def test_an_unknown_plugin_has_a_hint(message, is_hinted, capsys):
     assert capsys.readouterr().err == text + hint * is_hinted
 
 
+def caused_by(error, cause):
+    error.__cause__ = cause
+    return error
+
+
 @pytest.mark.parametrize(("error", "status"), [
-    (PodwrightError("no"), 2), (UnreachableCluster("gone"), 3)
+    (PodwrightError("no"), 2), (UnreachableCluster("gone"), 3), (InputError.of("a", "b"), 2),
+    (caused_by(InputError.of("a", "b"), OSError(errno.ENOSPC, "no room")), 3),
+    (caused_by(InputError.of("a", "b"), OSError(errno.ENOENT, "no file")), 2),
 ])  # fmt: skip
 def test_an_error_has_a_status_of_its_kind(error, status, capsys):
     assert console.report_error(error) == status
@@ -319,11 +327,14 @@ def test_an_error_has_a_status_of_its_kind(error, status, capsys):
 
 def test_a_file_is_written_anew_or_continued(tmp_path):
     file = tmp_path / "file"
-    for mode, text in (("w", "a"), ("a", "é"), ("w", "ö"), ("a", "b")):
-        console.write_file(file, text, mode=mode)
-    assert file.read_text("utf-8") == "öb"
-    with pytest.raises(InputError) as caught:
-        console.write_file(tmp_path / "none" / "file", "a", mode="w")
-    assert caught.value.texts == [
-        f"{tmp_path}/none/file: cannot be written: No such file or directory"
-    ]
+    for text in ("é", "ö"):
+        console.write_file(file, b"a")
+        console.append_to_file(file, text)
+    assert file.read_text("utf-8") == "aö"
+    absent = tmp_path / "none" / "file"
+    for write in (
+        lambda: console.write_file(absent, b"a"), lambda: console.append_to_file(absent, "a"),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            write()
+        assert caught.value.texts == [f"{absent}: cannot be written: No such file or directory"]

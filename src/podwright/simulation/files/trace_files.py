@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from podwright._private_files import replacing
 from podwright.apimachinery.objects import UNDECODABLE, Document, InputError, without_label_keys
 from podwright.simulation.files.document_cache import unpacked
 
@@ -134,20 +135,15 @@ def without_server_fields(document: Document) -> Document:
 
 
 def write_trace(path: str, parts: Iterable[bytes]) -> None:
-    """Write a file under another name, and rename it when it is complete.
+    """Write a file, which replaces another when it is complete.
 
     Raises
     ------
     InputError
         If it cannot be written.
     """
-    place = Path(path)
-    beside = place.with_name(f".{place.name}.new")
     try:
-        with beside.open("wb") as file:
+        with replacing(Path(path)) as file:
             file.writelines(parts)
-        beside.replace(place)
     except OSError as error:
-        raise InputError.of(path, f"cannot be written: {error.strerror or error}") from None
-    finally:
-        beside.unlink(missing_ok=True)
+        raise InputError.of(path, f"cannot be written: {error.strerror or error}") from error

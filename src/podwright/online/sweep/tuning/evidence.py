@@ -11,6 +11,7 @@ import msgspec
 
 from podwright._html import page, whole_table
 from podwright._plots import line_style, new_figure
+from podwright._private_files import replacing
 from podwright.apimachinery.objects import write_yaml
 from podwright.online.sweep.figures_of_run import RunFigures, configuration_of, plugins_of
 from podwright.online.sweep.goals import Goal
@@ -147,10 +148,12 @@ class TuningResult(NamedTuple):
     def write(self, folder: Path) -> None:
         """Write `evidence.json` into `folder`, and `best.yaml` if a configuration was found."""
         content = msgspec.json.format(msgspec.json.encode(self.document()))
-        (folder / "evidence.json").write_bytes(content)
+        with replacing(folder / "evidence.json") as file:
+            file.write(content)
         if self.configuration is not None:
             text = write_yaml(self.configuration, sort_keys=True)
-            (folder / "best.yaml").write_text(text, encoding="utf-8")
+            with replacing(folder / "best.yaml") as file:
+                file.write(text.encode())
 
     def plot(self) -> Figure:
         """Return a figure: the first goal of each trial, and the best value so far.

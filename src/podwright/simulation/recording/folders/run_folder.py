@@ -19,16 +19,21 @@ to the checkpoint.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from podwright._private_files import lock_file, make_private_folder, open_private
+from podwright._private_files import (
+    PRIVATE,
+    lock_file,
+    make_private_folder,
+    open_private,
+    replacing,
+)
 from podwright.apimachinery.objects import UNDECODABLE, KubernetesObject, Pod, decode_pod, encode
 from podwright.simulation.recording.folders.run_manifest import (
     Manifest,
@@ -434,21 +439,12 @@ class RunFolder:
     def _replacing(self, name: str) -> Iterator[BinaryIO]:
         """Yield a file that gets its name when it is complete."""
         place = self.path / name
-        beside = place.with_name(f".{place.name}.new")
         try:
             make_private_folder(place.parent)
-            with open_private(beside, "wb") as file:
+            with replacing(place, PRIVATE) as file:
                 yield file
-                # On disk before the rename: a power failure must not leave a name without content.
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(place)
         except OSError as error:
             raise _cannot("written", place, error) from error
-        finally:
-            # Of a complete file nothing is left beside; the folder of another may not even exist.
-            with suppress(OSError):
-                beside.unlink()
 
 
 def _json(value: Any) -> bytes:
