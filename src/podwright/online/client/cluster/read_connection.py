@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 from weakref import WeakKeyDictionary
 
 import aiohttp
@@ -87,6 +87,7 @@ class ReadConnection:
         self._limit = TokenBucket(per_second, burst)
         self._access: Access | None = None
         self._opened: aiohttp.ClientSession | None = None
+        self._replaced: list[aiohttp.ClientSession] = []
         self._reloading = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -111,9 +112,10 @@ class ReadConnection:
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._opened is not None:
-            await self._opened.close()
-            self._opened = None
+        opened, self._opened = self._opened, None
+        for session in (*self._replaced, *((opened,) if opened else ())):
+            await session.close()
+        self._replaced.clear()
 
     @property
     def _session(self) -> aiohttp.ClientSession:
@@ -259,6 +261,8 @@ class ReadConnection:
     async def _reload(self, stale: Access) -> None:
         """Load the credentials; open new connections if TLS depends on what changed.
 
+        Requests and watches that are under way continue on their own connections.
+
         What cannot be loaded, or is another server, leaves the connection as it is: a request
         says then what the server rejects.
         """
@@ -271,8 +275,9 @@ class ReadConnection:
                 if found.server != stale.server:
                     found = kept
                 if found.tls != stale.tls:
-                    old, self._opened = self._session, _session(found)
-                    await old.close()
+                    opened = _session(found)
+                    self._replaced = [*await _in_use(self._replaced), self._session]
+                    self._opened = opened
             except ConnectionSettingsError:
                 found = kept
             self._use(found)
@@ -305,11 +310,28 @@ class _Connector(aiohttp.TCPConnector):
             self._transports[connection.protocol] = connection.transport
         return connection
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all connections have ended; those that are not used end after some seconds."""
+        return all(each.is_closing() for each in self._transports.values())
+
     async def close(self, **options: Any) -> None:
-        """Close all connections."""
+        """Close all connections.
+
+        A reply that is still read then gets neither data nor an error.
+        """
         await super().close(**options)
         for transport in self._transports.values():
             transport.abort()
+
+
+async def _in_use(sessions: list[aiohttp.ClientSession]) -> list[aiohttp.ClientSession]:
+    """Return the sessions that still have connections; the others are closed."""
+    found = [each for each in sessions if not cast(_Connector, each.connector).is_idle]
+    for each in sessions:
+        if each not in found:
+            await each.close()
+    return found
 
 
 def _session(access: Access) -> aiohttp.ClientSession:

@@ -216,6 +216,53 @@ def test_a_certificate_that_was_renewed_is_used_after_a_minute(certificates, tmp
     assert clients(tmp_path, certificates, user, steps, **cluster) == ["old"] * 3 + ["new"]
 
 
+def test_a_watch_continues_while_certificates_are_renewed(certificates, tmp_path, monkeypatch):
+    """Certificates are renewed twice; the connections of the first end with its watch."""
+    user = {"client-certificate": "client.pem", "client-key": "client.key"}
+    cluster = TRUSTED | {"certificate-authority": str(certificates / "server.pem")}
+    now = [time.monotonic_ns()]
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now[0])
+    is_renewed, is_left = asyncio.Event(), asyncio.Event()
+
+    async def handler(request):
+        response = web.StreamResponse()
+        await response.prepare(request)
+        if "watch" in request.query:
+            await response.write(b"before")
+            await is_renewed.wait()
+            await response.write(b"after")
+            await is_left.wait()
+        return response
+
+    def renew(name: str) -> None:
+        for part in ("pem", "key"):
+            found = (certificates / f"{name}.{part}").read_bytes()
+            (tmp_path / f"client.{part}").write_bytes(found)
+        now[0] += 61 * 10**9
+
+    async def run():
+        renew("old")
+        async with serving_all_paths(handler, tls=tls_of(certificates)) as server:
+            path = kubeconfig(tmp_path, server, user, **cluster)
+            async with ReadConnection(ClusterAddress(kubeconfig=path)) as connection:
+                first = connection._session
+                async with connection.stream("/a", {"watch": "true"}, silence_seconds=9) as chunks:
+                    assert await anext(chunks) == b"before"
+                    following = asyncio.ensure_future(anext(chunks))
+                    for name in ("new", "old"):
+                        renew(name)
+                        await connection.get("/api")
+                    is_renewed.set()
+                    assert await asyncio.wait_for(following, 9) == b"after"
+                was_closed = first.closed
+                renew("new")
+                await connection.get("/api")
+                assert (was_closed, first.closed) == (False, True)
+            is_left.set()
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(
     ("cluster", "user", "what"),
     [
