@@ -24,6 +24,7 @@ from podwright.cli.clusters.remote_work import (
     warn_of_version,
 )
 from podwright.cli.console import print_message, print_warnings, write_at_once
+from podwright.online.client import SteadyTime
 from podwright.online.client.cluster import ClusterAddress, ReadConnection
 from podwright.online.sync import (
     BoundPods,
@@ -70,6 +71,8 @@ def run_record(options: RecordOptions) -> None:
                 largest_bytes=options.rotate or 0,
                 kept_files=options.keep or 0,
             )
+            # Changes are read in the order of their times, also after the machine's clock was set.
+            clock = SteadyTime(record.last_ns)
             with closing(record):
                 begun, report = asyncio.Event(), FailureLines()
 
@@ -78,9 +81,9 @@ def run_record(options: RecordOptions) -> None:
                     report(resource, error)
 
                 source = Source(connection, scope, on_failure=failed)
-                work = _record(source, record, options, begun)
+                work = _record(source, record, clock, options, begun)
                 await until_interrupted(work, seconds, since=begun)
-                record.append(source.rest(), time.time_ns())
+                record.append(source.rest(), clock())
             if not source.is_synced:
                 text = f"{options.out} is incomplete: it ended before all objects were listed"
                 print_warnings([text])
@@ -92,10 +95,14 @@ def run_record(options: RecordOptions) -> None:
 
 
 async def _record(
-    source: Source, record: ClusterRecord, options: RecordOptions, begun: asyncio.Event
+    source: Source,
+    record: ClusterRecord,
+    clock: SteadyTime,
+    options: RecordOptions,
+    begun: asyncio.Event,
 ) -> None:
     async for changes in source.changes():
-        now_ns = time.time_ns()
+        now_ns = clock()
         if changes:
             record.append(changes, now_ns)
         elif source.is_synced:

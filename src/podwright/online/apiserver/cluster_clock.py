@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest
+from podwright.online.client import SteadyTime
 
 SPEED_MIN: Final = 1e-6
 SPEED_MAX: Final = 1e6
@@ -27,8 +27,8 @@ class ClusterClock:
         The initial time of the cluster; the real time if left out.
     speed : float
         How many seconds of the cluster a real second is, `SPEED_MIN` to `SPEED_MAX`.
-    read_ns : callable
-        Returns the real time in nanoseconds since 1970.
+    read_ns : callable, optional
+        Returns the real time in nanoseconds since 1970; a `SteadyTime` if left out.
 
     Examples
     --------
@@ -45,10 +45,10 @@ class ClusterClock:
         *,
         start_ns: int | None = None,
         speed: float = 1.0,
-        read_ns: Callable[[], int] = time.time_ns,
+        read_ns: Callable[[], int] | None = None,
     ) -> None:
-        self._read_ns = read_ns
-        self._real_ns = read_ns()
+        self._read_ns = read_ns or SteadyTime()
+        self._real_ns = self._read_ns()
         self._cluster_ns = self._real_ns if start_ns is None else start_ns
         self._speed = _checked(speed)
         self._is_paused = False

@@ -2,7 +2,8 @@
 
 The room sends requests and returns replies; it does not depend on scheduling and keeps no
 objects. `extender` calls the extenders of a scheduler, `cluster_connection` a running cluster, and
-`cluster` reads real clusters. `sync_status` is what a sync reports to its destination.
+`cluster` reads real clusters. `sync_status` is what a sync reports to its destination, and
+`steady_time` the clock of all rooms above.
 """
 
 from podwright.online.client.cluster_connection import (
@@ -23,6 +24,7 @@ from podwright.online.client.kubeconfig import (
     ConnectionSettingsError as ConnectionSettingsError,
     pem_text as pem_text,
 )
+from podwright.online.client.steady_time import SteadyTime as SteadyTime
 from podwright.online.client.sync_status import (
     BoundPods as BoundPods,
     SyncCheck as SyncCheck,

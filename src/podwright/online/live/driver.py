@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, KubernetesObject, Pod, api_group
 from podwright.apimachinery.schema import decode
+from podwright.online.client import SteadyTime
 from podwright.online.live.executors import Executor
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.scheduler.machine import (
@@ -88,6 +89,7 @@ class LiveDriver:
         self._handle = handle
         self._executor = executor
         self._call_extender = call_extender
+        self._time = SteadyTime()
         self._now_ns = 0
         self._objects: dict[tuple[tuple[str, str], str], KubernetesObject] = {}
         self._wake = asyncio.Event()
@@ -255,8 +257,7 @@ class LiveDriver:
                 self.deliver(FlushUnschedulable())
 
     def _now(self) -> int:
-        # The clock of the machine never goes back.
-        self._now_ns = max(self._now_ns + 1, time.time_ns())
+        self._now_ns = max(self._now_ns + 1, self._time())
         return self._now_ns
 
 

@@ -138,6 +138,7 @@ class _Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
+    time: str = ""
     event: str
     resource: _Recorded
 
@@ -169,6 +170,8 @@ class ClusterRecord:
         How many lines were written.
     files : list of Path
         The files, the oldest first.
+    last_ns : int
+        The time of the last line of a file that is resumed; 0 for a new one.
 
     Raises
     ------
@@ -186,6 +189,7 @@ class ClusterRecord:
     ) -> None:
         self.lines = 0
         self.files = [path]
+        self.last_ns = 0
         self._path = path
         self._is_redacted = is_redacted
         self._largest_bytes = largest_bytes
@@ -339,7 +343,7 @@ class ClusterRecord:
         if self._largest_bytes:
             raise UnwritableClusterRecord("--resume has no effect with --rotate: start a new file")
         present: dict[_Key, tuple[Meta, bytes]] = {}
-        length = 0
+        length, time = 0, ""
         if path.suffix == ".gz":
             raise UnwritableClusterRecord(
                 f"{path}: a compressed record cannot be resumed; unpack it"
@@ -356,6 +360,7 @@ class ClusterRecord:
                 raise UnwritableClusterRecord(
                     f"{path}: line {number}: this is not a record that can be resumed: {error}"
                 ) from error
+            time = line.time
             key = (line.resource.api_version, line.resource.kind, line.resource.metadata.key)
             if line.event == "Delete":
                 present.pop(key, None)
@@ -367,6 +372,7 @@ class ClusterRecord:
                 file.truncate(length)
         except OSError as error:
             raise self._unwritable(path, error) from error
+        self.last_ns = timestamp_ns(time) or 0
         return present
 
     def _unwritable(self, path: Path, error: OSError) -> UnwritableClusterRecord:

@@ -12,6 +12,7 @@ import pytest
 
 from podwright.apimachinery.objects import encode, with_node_name
 from podwright.apimachinery.schema import decode
+from podwright.online.client import SteadyTime
 from podwright.online.live import DryRun, EventWriter, Executor, LiveDriver, RetryTimes, Writes
 from podwright.online.live.api_calls import ApiRequest
 from podwright.online.live.executors import _write
@@ -131,13 +132,13 @@ def test_no_cycle_starts_while_128_calls_have_no_answer():
     assert asyncio.run(run()) == (128, 128, 128)
 
 
-def test_the_clock_of_the_machine_never_goes_back(monkeypatch: pytest.MonkeyPatch):
+def test_the_clock_of_the_machine_never_goes_back():
     times_ns = iter([-5, 1_000, 900, 1_000, 5_000])
 
     async def run() -> list[int]:
         machine = Machine()
         driver = driven(machine, Held())
-        monkeypatch.setattr("podwright.online.live.driver.time.time_ns", lambda: next(times_ns))
+        driver._time = SteadyTime(read_ns=lambda: next(times_ns), read_monotonic_ns=lambda: 0)
         for _ in range(5):
             driver.deliver(TimerFired())
         assert len(machine.spent_ns) == 5

@@ -124,6 +124,7 @@ def test_a_resumed_record_has_what_changed_meanwhile(tmp_path):
     with path.open("a") as file:
         file.write('{"time": "cut off')
     record = ClusterRecord(path, resumes=True)
+    assert record.last_ns == SECOND
     now = [
         change("Add", "a", 0, uid="a", is_initial=True),
         change("Add", "b", 9, uid="b", is_initial=True),
