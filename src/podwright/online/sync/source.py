@@ -78,6 +78,10 @@ class ChangeMerge:
         number = int(version) if version.isdigit() else 0
         heapq.heappush(self._held, (number, self._count, change))
 
+    def longest_ns(self, now_ns: int) -> int:
+        """Return how long the oldest change has been held; 0 if there is none."""
+        return max((now_ns - each.received_ns for _, _, each in self._held), default=0)
+
     def due(self, now_ns: int) -> Sequence[SourceChange]:
         """Return the changes that have waited, and those of earlier versions, in order."""
         end_ns = now_ns - self._window_ns
@@ -97,7 +101,7 @@ class ChangeMerge:
 
 
 _HOLD_SECONDS: Final = 30.0
-"""So long the changes of all kinds are held for one whose watch was interrupted."""
+"""So long a change is held for kinds whose watches are interrupted, and at most for one of them."""
 
 LATER_SECONDS: Final = 5.0
 """How often kinds that the source did not have are looked up again."""
@@ -247,7 +251,7 @@ class Source:
                             later = [each for each in later if each != kind]
                     look_at = time.monotonic() + LATER_SECONDS
                 await asyncio.sleep(self._window_ns / 1e9)
-                if not self._is_interrupted() and (due := self._merge.due(time.monotonic_ns())):
+                if not self._is_held() and (due := self._merge.due(time.monotonic_ns())):
                     yield ChangeGroup(due)
                 if not len(self._merge):
                     self._arrived.clear()
@@ -297,14 +301,16 @@ class Source:
         defined = kind.definition and await self._listed(definition_of(kind), seed=seed)
         return (defined, listed) if defined else (listed,)
 
-    def _is_interrupted(self) -> bool:
+    def _is_held(self) -> bool:
         """Whether changes of a kind may be missing that precede those of others.
 
         After an interruption of all watches the first that is open again would deliver pods before
         another one delivers that their nodes are gone. A kind that cannot be read any longer does
-        not hold the others for ever.
+        not hold the others for ever, nor do kinds that are interrupted in turns.
         """
         now = time.monotonic()
+        if self._merge.longest_ns(time.monotonic_ns()) >= _HOLD_SECONDS * 1e9:
+            return False
         since = (each.behind_since for each in self._reflectors)
         return any(at is not None and now - at < _HOLD_SECONDS for at in since)
 

@@ -29,7 +29,8 @@ were deleted while nothing was watched, and an object with another uid is a new 
 name.
 
 Failures are followed by a wait that doubles, with jitter; 429 and 503 with Retry-After wait as long
-as the server demands. `failed` never gives up; whether to continue is the driver's decision.
+as the server demands. The end of a watch that was open for long is followed by no wait: proxies cut
+connections that are idle. `failed` never gives up; whether to continue is the driver's decision.
 
 Upstream: staging/src/k8s.io/client-go/tools/cache/reflector.go;
 staging/src/k8s.io/client-go/tools/cache/reflector.go, `NewReflectorWithOptions`.
@@ -325,6 +326,10 @@ class ListWatch:
         self._reach(meta.resource_version)
         return self._change(event.type, meta, body)
 
+    def lasted(self) -> None:
+        """Take note that the watch, which ends now, was open for long."""
+        self._backoff.skip()
+
     def ended(self) -> None:
         """Take note that the watch has ended; one without an event is followed by a wait."""
         if self._is_empty_watch:
@@ -351,6 +356,11 @@ class ListWatch:
             self._phase = _Phase.WATCHING  # a streamed list needs no right to list
         wait_ns = self._backoff.next_ns()
         self._pause_ns = max(wait_ns, int(retry_after_seconds * 1e9))
+
+    @property
+    def has_pause(self) -> bool:
+        """Whether the next request has to wait."""
+        return self._pause_ns > 0
 
     def falls_back(self, status: int) -> bool:
         """Whether pages are read after a failure with a status, instead of a streamed list."""
@@ -453,9 +463,15 @@ class Backoff:
 
     def next_ns(self) -> int:
         """Return the next wait, in nanoseconds: once to twice the doubled one."""
-        doubled = min(self._first_ns << min(self._attempts, 10), self._longest_ns)
         self._attempts += 1
+        if not self._attempts:
+            return 0
+        doubled = min(self._first_ns << min(self._attempts - 1, 10), self._longest_ns)
         return int(doubled * (1.0 + self._draw.random()))
+
+    def skip(self) -> None:
+        """Let the next attempt have no wait, and the one after it the first."""
+        self._attempts = -1
 
     def reset(self) -> None:
         """Start with the first wait again."""

@@ -28,6 +28,9 @@ from podwright.online.client.cluster.read_connection import Query, ReadConnectio
 WATCH_SECONDS: Final = 240
 """How long a watch lasts; then the server ends it, and the next one continues."""
 
+LASTING_SECONDS: Final = 5.0
+"""A watch that was open for as long is opened again at once."""
+
 _SILENCE_SECONDS: Final = WATCH_SECONDS + 30.0
 _PAGES = msgspec.json.Decoder(Page)
 _EVENTS = msgspec.json.Decoder(WatchEvent)
@@ -69,7 +72,7 @@ class Reflector:
     on_page : callable, optional
         Called after each page with the number of objects that the server says will follow.
     on_failure : callable, optional
-        Called with each error before the next attempt.
+        Called with each error before the wait for the next attempt.
 
     Attributes
     ----------
@@ -167,7 +170,7 @@ class Reflector:
         if self.behind_since is None:
             self.behind_since = time.monotonic()
         self.state.failed(status, retry_after_seconds=seconds)
-        if self._on_failure is not None:
+        if self._on_failure is not None and self.state.has_pause:
             self._on_failure(error)
 
     async def _page(self, request: GetPage) -> Batch | None:
@@ -204,20 +207,25 @@ class Reflector:
             rest = b""
             if self.state.is_watching:
                 self.behind_since = None
-            async for chunk in chunks:
-                received_ns = time.monotonic_ns()
-                *lines, rest = (rest + chunk).split(b"\n")
-                was_synced = self.state.is_synced
-                changes = [
-                    change
-                    for line in lines
-                    if line
-                    for change in self.state.event(_EVENTS.decode(line))
-                ]
-                if self.state.is_watching:
-                    self.behind_since = None
-                if changes or self.state.is_synced != was_synced:
-                    yield Batch(changes, received_ns, is_synced=self.state.is_synced)
+            began = time.monotonic()
+            try:
+                async for chunk in chunks:
+                    received_ns = time.monotonic_ns()
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    was_synced = self.state.is_synced
+                    changes = [
+                        change
+                        for line in lines
+                        if line
+                        for change in self.state.event(_EVENTS.decode(line))
+                    ]
+                    if self.state.is_watching:
+                        self.behind_since = None
+                    if changes or self.state.is_synced != was_synced:
+                        yield Batch(changes, received_ns, is_synced=self.state.is_synced)
+            finally:
+                if time.monotonic() - began >= LASTING_SECONDS:
+                    self.state.lasted()
 
 
 _CUT_LIST: Final = "the watch ended before it had listed all objects"

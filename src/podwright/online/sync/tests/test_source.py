@@ -433,21 +433,27 @@ class Behind:
 
 
 @pytest.mark.parametrize(
-    ("since", "is_interrupted"),
+    ("since", "received", "is_held"),
     [
-        pytest.param([None, None], False, id="all are up to date"),
-        pytest.param([None, 71.0], True, id="one is behind"),
-        pytest.param([70.0], False, id="so long nothing is held"),
-        pytest.param([10.0, None], False, id="one that cannot be read any longer"),
-        pytest.param([10.0, 99.0], True, id="another one is behind since a second"),
+        pytest.param([None, None], 99.0, False, id="all are up to date"),
+        pytest.param([None, 71.0], 99.0, True, id="one is behind"),
+        pytest.param([70.0], 99.0, False, id="so long nothing is held"),
+        pytest.param([10.0, None], 99.0, False, id="one that cannot be read any longer"),
+        pytest.param([10.0, 99.0], 99.0, True, id="another one is behind since a second"),
+        pytest.param([71.0, 99.0], 70.1, True, id="the oldest change is not held for so long yet"),
+        pytest.param([71.0, 99.0], 70.0, False, id="kinds that are behind in turns"),
     ],
 )
 def test_changes_are_held_for_half_a_minute_while_a_kind_is_behind(
-    monkeypatch, since, is_interrupted
+    monkeypatch, since, received, is_held
 ):
     connection: Any = None
     each = Source(connection, Scope(kinds=[]))
     reflectors: list[Any] = [Behind(at) for at in since]
     each._reflectors = reflectors
+    for seconds in (received, 99.5):
+        change = ChangedObject("Delete", Meta(name="n"))
+        each._merge.add(SourceChange(THING, change, int(seconds * 1e9)))
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    assert each._is_interrupted() is is_interrupted
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 100 * 10**9)
+    assert each._is_held() is is_held

@@ -500,6 +500,25 @@ def test_a_watch_that_ends_at_once_is_followed_by_a_wait_and_another_is_not():
     assert paused_ns(state), "the events of an earlier watch do not count"
 
 
+def test_a_watch_that_was_open_for_long_is_opened_again_at_once():
+    state = watching("a")
+    for _ in range(8):
+        state.failed(500)
+    paused_ns(state)
+    state.opened()
+    state.lasted()
+    state.failed(0)
+    assert not state.has_pause
+    assert state.next_request() == GetPage("", 1)
+    state.failed(0)
+    assert 800_000_000 <= paused_ns(state) <= 1_600_000_000, "the server does not reply"
+    state.page(page_of([]))
+    state.opened()
+    state.lasted()
+    state.ended()
+    assert state.next_request() == OpenWatch("1"), "also without an event"
+
+
 def restored(act: Callable[[ListWatch], object]) -> int:
     """Return the wait after a failure that follows many and a success."""
     state = watching("a")

@@ -17,6 +17,7 @@ from podwright.online.client.cluster import (
     Reflector,
     RejectedRequest,
     UnreachableCluster,
+    reflector as reflector_of_client,
 )
 from podwright.online.client.cluster.list_watch import ListWatch
 
@@ -116,6 +117,33 @@ def test_a_server_whose_state_was_restored_is_listed_again():
         "the version of the server is 3, after 9 was seen: its state was restored or lost"
     )
     assert reflector.behind_since is None
+
+
+@pytest.mark.parametrize(("lasting_seconds", "failures"), [(0.0, 0), (60.0, 1)])
+def test_a_watch_that_a_proxy_cut_after_some_time_is_no_failure_to_report(
+    monkeypatch, lasting_seconds, failures
+):
+    monkeypatch.setattr(reflector_of_client, "LASTING_SECONDS", lasting_seconds)
+    reported: list[Exception] = []
+    watches = 0
+
+    async def handler(request):
+        nonlocal watches
+        if "watch" not in request.query:
+            meta = {"resourceVersion": str(watches + 1)}
+            return web.json_response({"metadata": meta, "items": []})
+        watches += 1
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(line("ADDED", obj("a" if watches == 1 else "b", watches + 1)))
+        if watches == 1:
+            request.transport.abort()
+        return response
+
+    seen, reflector = followed(handler, 2, on_failure=reported.append)
+    assert seen == [("Add", "a"), ("Add", "b")]
+    assert len(reported) == failures
+    assert (reflector.failures, reflector.behind_since) == (1, None)
 
 
 def test_the_first_request_is_repeated_unless_the_reflector_gives_up():
