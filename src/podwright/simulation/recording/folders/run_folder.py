@@ -316,9 +316,19 @@ class RunFolder:
                 table.close()
 
     def read_table(self, name: str) -> Any:
-        """Return a table as a `pyarrow.Table`."""
+        """Return a table as a `pyarrow.Table`.
+
+        Raises
+        ------
+        RunError
+            If the file cannot be read.
+        """
         require_arrow()
-        return read_parquet(self.path / f"tables/{name}.parquet")
+        file = self.path / f"tables/{name}.parquet"
+        try:
+            return read_parquet(file)
+        except (ValueError, OSError) as error:
+            raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
 
     def write_timeline(self, chunks: Iterable[bytes]) -> None:
         """Write the timeline of the run."""

@@ -379,4 +379,6 @@ def read_parquet(path: str | PathLike[str]) -> Any:
     OSError
         If it cannot be read.
     """
-    return import_module("pyarrow.parquet").read_table(path)
+    # Unlike `read_table`, this takes no folder.
+    with import_module("pyarrow.parquet").ParquetFile(path) as file:
+        return file.read()

@@ -371,6 +371,21 @@ def test_damaged_parts_and_results_are_named(tmp_path, begun):
         folder.read_summary(dict)
 
 
+@pytest.mark.parametrize("damage", ["no file", "a folder", "half"])
+def test_a_damaged_table_is_named(damage, tmp_path, begun):
+    folder = begun(tmp_path)
+    folder.write_tables({"t": {"pod": "text"}}, [{"t": {"pod": ["x"]}}])
+    file = tmp_path / "tables/t.parquet"
+    data = file.read_bytes()
+    file.unlink()
+    if damage == "a folder":
+        file.mkdir()
+    elif damage == "half":
+        file.write_bytes(data[: len(data) // 2])
+    with pytest.raises(RunError, match=r"tables/t.parquet cannot be read: .*; it was left as it"):
+        folder.read_table("t")
+
+
 def test_a_folder_has_tables_if_it_has_each_of_them(tmp_path, begun):
     folder = begun(tmp_path)
     folder.write_tables({"a": {"pod": "text"}}, [{"a": {"pod": ["x"]}}])
