@@ -21,7 +21,17 @@ _SHOWN = 50
 
 
 class PodwrightError(Exception):
-    """The base class of podwright's exceptions."""
+    """The base class of podwright's exceptions.
+
+    They can be pickled, whatever their constructors take: some are raised in another process.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args), self.__dict__
+
+
+def _restored(cls: type[PodwrightError], arguments: tuple[Any, ...]) -> PodwrightError:
+    return cls.__new__(cls, *arguments)
 
 
 class FieldError(msgspec.Struct, frozen=True, kw_only=True, gc=False):

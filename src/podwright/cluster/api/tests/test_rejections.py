@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
 
+from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cluster.api import rejections
 from podwright.cluster.api.rejections import Invalid, PlainError, Rejection
 from podwright.cluster.store import AlreadyExists, NotFound
@@ -179,6 +181,23 @@ def test_the_errors_of_an_object_are_listed_once_each(problems, listed, causes):
     assert [(each.source, each.path, each.value) for each in typed.errors] == [
         ("Pod shop/p", path, value) for path, _, value in problems
     ]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Invalid(make_pod("p"), [REQUIRED, WRONG]),
+        Rejection(429, "TooManyRequests", "later", {"retryAfterSeconds": 1}, about=("web",)),
+        PlainError(404, "404 page not found"),
+        TAKEN,
+        InputError([FieldError(source="f", path="a", message="no")]),
+        InputError.of("a", "no"),
+    ],
+)
+def test_an_error_arrives_in_another_process_as_it_is(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))
 
 
 def test_success_has_details_and_a_code_if_there_are_any():
