@@ -112,8 +112,13 @@ def _print(report: CheckReport, output: str) -> None:
         for one in shown
     ]
     for run in report.runs:
-        for kind in run.summary.report.ignored_kinds if run.summary.report else ():
+        found = run.summary.report
+        for kind in found.ignored_kinds if found else ():
             print_message(f"warning: {run.scenario}: {kind.count} {kind.kind}: {kind.effect}")
+        for each in found.failed_creations if found else ():
+            # What does not exist is not pending.
+            what = f"{each.owner} could not create a {each.created_kind}"
+            print_message(f"warning: {run.scenario}: {what}: {each.message}")
         for warning in run.warnings:
             # Operations that were left out are among the failed expectations.
             if all(warning != one.message for one in report.failed):

@@ -140,3 +140,36 @@ def test_a_remark_that_is_a_failed_expectation_is_no_warning(failed, warned, cap
     printed = capsys.readouterr()
     assert printed.err == "".join(f"warning: s: {each}\n" for each in warned)
     assert printed.out.endswith(f"0 of {len(failed)} expectations are met.\n")
+
+
+QUOTA_SCENARIO = """
+apiVersion: podwright.dev/v1alpha1
+kind: Scenario
+metadata: {name: s}
+spec:
+  cluster:
+    nodes: [{name: node, count: 1, cpu: "4", memory: 4Gi}]
+    objects:
+      - {apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {pods: "1"}}}
+      - apiVersion: apps/v1
+        kind: ReplicaSet
+        metadata: {name: web}
+        spec:
+          replicas: 2
+          selector: {matchLabels: {app: web}}
+          template:
+            metadata: {labels: {app: web}}
+            spec: {containers: [{name: c, image: i}]}
+  stop: {at: 1m}
+  expectations: [{pendingAtMost: 0}]
+"""
+
+
+def test_a_check_names_what_could_not_be_created(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(QUOTA_SCENARIO)
+    _, errors, status = command("check s.yaml")
+    assert status == 0, errors
+    about = next(line for line in errors.splitlines() if "web" in line)
+    assert about.startswith("warning: s: replicaset/default/web could not create a Pod: pods ")
+    assert "exceeded quota: q" in about
