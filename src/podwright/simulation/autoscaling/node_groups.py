@@ -268,6 +268,8 @@ class AutoscalerOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel
         How long a node must have been unneeded before its removal, if it is ready, or unready.
     utilization_threshold : float
         A node is unneeded only if its utilization is below this share.
+    gpu_utilization_threshold : float
+        The same for nodes with GPUs, of which only these count.
     ignore_daemonsets_utilization : bool
         Whether the pods of DaemonSets do not count as utilization.
     max_scale_down_parallelism, max_drain_parallelism : int
@@ -313,6 +315,9 @@ class AutoscalerOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     unready_ns: NotNegativeNs = _duration("scaleDownUnreadyTime", 20 * _MINUTE_NS)
     utilization_threshold: NotNegative = msgspec.field(
         default=0.5, name="scaleDownUtilizationThreshold"
+    )
+    gpu_utilization_threshold: NotNegative = msgspec.field(
+        default=0.5, name="scaleDownGpuUtilizationThreshold"
     )
     ignore_daemonsets_utilization: bool = False
     max_scale_down_parallelism: Count = 10

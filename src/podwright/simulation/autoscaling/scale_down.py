@@ -30,6 +30,7 @@ from podwright.apimachinery.objects import (
     Pod,
     ResourceSlice,
     Taint,
+    quantity_value,
 )
 from podwright.cluster.api import DeleteObject, EvictPod, RecordEvent, UpdateObject, patched
 from podwright.cluster.controllers import ControllerAction, Lister, SyncAt, SyncDue
@@ -45,6 +46,11 @@ from podwright.simulation.autoscaling.node_groups import AutoscalerOptions
 from podwright.simulation.autoscaling.trial_cluster import TrialCluster, counted
 
 SCALE_DOWN_DISABLED: Final = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+GPU: Final = "nvidia.com/gpu"
+_GPU_LABELS: Final = frozenset(
+    {"accelerator", "cloud.google.com/gke-accelerator", "k8s.amazonaws.com/accelerator"}
+)
+"""The labels of nodes with GPUs of known providers."""
 REMOVAL: Final = "node/"
 """What keys of syncs that remove a node start with."""
 
@@ -80,13 +86,24 @@ class Removal(msgspec.Struct, frozen=True, kw_only=True):
     uids: dict[NamespacedName, str] = {}
 
 
+def _has_gpu(node: Node) -> bool:
+    """Return whether a node has GPUs that are counted, ready or not.
+
+    Upstream: utils/gpu/gpu.go, NodeHasGpu
+    """
+    amount = node.status.allocatable.get(GPU)
+    is_there = amount is not None and quantity_value(amount) != 0
+    return is_there or not _GPU_LABELS.isdisjoint(node.metadata.labels)
+
+
 class Use(NamedTuple):
     """What pods use of a node.
 
     Attributes
     ----------
-    cpu, memory, devices : float
-        Shares; of a node with devices of its own only that of the most used pool counts.
+    cpu, memory, gpu, devices : float
+        Shares; of a node with GPUs only theirs counts, and of one with other devices of its own
+        that of the most used pool.
     resource : str
         What has the highest share.
     share : float
@@ -94,6 +111,7 @@ class Use(NamedTuple):
 
     cpu: float = 0
     memory: float = 0
+    gpu: float = 0
     devices: float = 0
     resource: str = ""
     share: float = 0
@@ -258,11 +276,13 @@ class ScaleDown(Checkpointed):
             return Unremovable("ScaleDownDisabledAnnotation", f"annotation {SCALE_DOWN_DISABLED}")
         if not is_node_ready(node) and not options.scale_down_unready_enabled:
             return Unremovable("ScaleDownUnreadyDisabled", "it is not ready")
-        use = self._use(name)
-        if use.share >= options.utilization_threshold:
+        use, option, most = self._use(name), "Utilization", options.utilization_threshold
+        if use.resource == GPU:
+            option, most = "GpuUtilization", options.gpu_utilization_threshold
+        if use.share >= most:
             what = f"{use.share:.2%} of its {use.resource} is "
             what += "allocated" if use.devices else "requested"
-            threshold = f"scaleDownUtilizationThreshold is {options.utilization_threshold:g}"
+            threshold = f"scaleDown{option}Threshold is {most:g}"
             return Unremovable("NotUnderutilized", f"{what}; {threshold}")
         return None
 
@@ -271,13 +291,16 @@ class ScaleDown(Checkpointed):
 
         Upstream: simulator/utilization/info.go, Calculate
         """
+        ignores = self._options.ignore_daemonsets_utilization
+        ignored = [each for each in self._trial.pods_on(name) if ignores and is_of_daemon_set(each)]
+        use_of = self._trial.use_of
+        if _has_gpu(self._trial.node(name)):
+            gpu = use_of(name, GPU, ignored)
+            return Use(gpu=gpu, resource=GPU, share=gpu)
         in_pool = self._trial.device_use(name)
         if in_pool is not None:
             pool, share = in_pool
             return Use(devices=share, resource=pool, share=share)
-        ignores = self._options.ignore_daemonsets_utilization
-        ignored = [each for each in self._trial.pods_on(name) if ignores and is_of_daemon_set(each)]
-        use_of = self._trial.use_of
         cpu, memory = use_of(name, "cpu", ignored), use_of(name, "memory", ignored)
         resource = "cpu" if cpu > memory else "memory"
         return Use(cpu=cpu, memory=memory, resource=resource, share=max(cpu, memory))
@@ -349,8 +372,8 @@ class ScaleDown(Checkpointed):
         self._unneeded_ns.pop(name, None)
         if each.pods:
             pods = ",".join(pod.name for pod in each.pods)
-            cpu, memory, devices, resource, share = each.use
-            use = f"{{{cpu!r} {memory!r} 0 {devices!r} {resource} {share!r}}}"
+            cpu, memory, gpu, devices, resource, share = each.use
+            use = f"{{{cpu!r} {memory!r} {gpu!r} {devices!r} {resource} {share!r}}}"
             what = f"removing node {name}, utilization: {use}, pods to reschedule: {pods}"
             status = status_event("Normal", "ScaleDown", f"Scale-down: {what}")
         else:

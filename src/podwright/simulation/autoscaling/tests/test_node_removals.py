@@ -91,6 +91,31 @@ def test_a_node_has_the_reason_of_upstream(objects, reason, message):
     assert (found.node, found.reason, found.message) == ("n", reason, message)
 
 
+@pytest.mark.parametrize(
+    ("gpus", "labels", "requested", "reason", "message"),
+    [
+        pytest.param(
+            4, {}, 2, "NotUnderutilized",
+            "50.00% of its nvidia.com/gpu is requested; scaleDownGpuUtilizationThreshold is 0.5",
+            id="half of its GPUs",
+        ),
+        pytest.param(4, {}, 1, "", "", id="its cpu, which is in use, does not count"),
+        pytest.param(
+            0, {"cloud.google.com/gke-accelerator": "nvidia-a100-80gb"}, 0, "", "",
+            id="GPUs that are not ready, or divided",
+        ),
+    ],
+)  # fmt: skip
+def test_of_a_node_with_gpus_only_these_count(gpus, labels, requested, reason, message):
+    """Upstream: simulator/utilization/info.go, Calculate; utils/gpu/gpu.go, NodeHasGpu"""
+    requests = {"cpu": "3"} | ({"nvidia.com/gpu": str(requested)} if requested else {})
+    user = pod(containers=[{"name": "c", "resources": {"requests": requests}}])
+    other = make_node("other", cpu="8", memory="16Gi", gpu=4)
+    user_node = make_node("n", cpu="4", memory="16Gi", gpu=gpus, labels={"pool": "a", **labels})
+    (found, _) = removals([user_node, on("n", user), other], group())
+    assert (found.reason, found.message) == (reason, message)
+
+
 def test_the_pods_that_move_are_named_and_the_least_size_is_kept():
     objects = [node("n0"), node("n1"), node("n2"), on("n0", pod())]
     first, second, third = removals(objects, group(minSize=2))

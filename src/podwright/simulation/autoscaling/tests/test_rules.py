@@ -93,6 +93,7 @@ def test_the_defaults_are_those_of_the_flags():
         "scale_down_enabled": True,
         "scale_down_unready_enabled": True,
         "utilization_threshold": 0.5,
+        "gpu_utilization_threshold": 0.5,
         "ignore_daemonsets_utilization": False,
         "max_scale_down_parallelism": 10,
         "max_drain_parallelism": 1,
