@@ -22,6 +22,7 @@ from podwright.apimachinery.objects import (
     PodwrightError,
     api_group,
     utf8,
+    with_fields,
 )
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.kubelets import Template, TemplateError
@@ -128,7 +129,9 @@ def decoded(document: dict[str, Any], source: str, type_: type[_Object]) -> _Obj
     if not isinstance(found, type_):
         message = f"must be a {type_.__name__}, not a {found.kind}"
         raise InputError([FieldError(source=source, path="kind", message=message)])
-    return found
+    # The API draws a name for each object that is made of a template.
+    is_named = bool((document.get("metadata") or {}).get("name"))
+    return found if is_named else with_fields(found, "metadata", name="")
 
 
 def with_metadata(document: dict[str, Any], **fields: Any) -> dict[str, Any]:
