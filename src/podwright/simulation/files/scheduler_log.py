@@ -89,14 +89,14 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     time_ns: int
     what: What
     pod: NamespacedName
-    node: str = ""
-    evaluated_count: int = 0
-    feasible_count: int = 0
-    victim: NamespacedName = ""
-    is_nominating: bool = False
-    is_failure: bool = False
-    event: str = ""
-    message: str = ""
+    node: str
+    evaluated_count: int
+    feasible_count: int
+    victim: NamespacedName
+    is_nominating: bool
+    is_failure: bool
+    event: str
+    message: str
 
 
 class SchedulerLog(msgspec.Struct, frozen=True):

@@ -84,7 +84,7 @@ def trace_format(path: str) -> TraceFormat:
         with Path(path).open("rb") as file:
             start = file.read(_START_BYTES)
     except OSError as error:
-        raise InputError.of(path, f"cannot be read: {error.strerror or error}") from None
+        raise InputError.of(path, f"cannot be read: {error.strerror}") from None
     if start[:1] and start[0] in _SMALL_MAP and b"version" in start:
         return "simkube"
     if Path(path).name.removesuffix(".gz").endswith(".jsonl"):

@@ -160,6 +160,13 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
     manifest = read_manifest(as_json(snapshot), source="f")
     assert keys(manifest) == [("StorageClass", "s"), ("Node", "n"), ("Pod", "default/p")]
     assert [entry.document for entry in manifest.configurations] == [CONFIG]
+    newer = CONFIG | {"healthzBindAddress": "x"}
+    manifest = read_manifest(as_json(snapshot | {"schedulerConfig": newer}), source="f")
+    assert [entry.document for entry in manifest.configurations] == [CONFIG]
+    assert any("healthzBindAddress" in warning for warning in manifest.warnings)
+    manifest = read_manifest(as_json(newer), source="f")
+    assert [entry.document for entry in manifest.configurations] == [newer]
+    assert manifest.warnings == ()
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,7 @@ def test_directives_of_a_patch_are_not_fields() -> None:
     }
     reader = ObjectReader()
     reader.check_patch(("", "Pod"), patch, Place("f"), path="patch")
+    reader.check_patch(("example.com", "Widget"), {"spec": {"odd": 1}}, Place("f"), path="patch")
     assert list(map(str, reader.errors)) == ["f: patch.spec.odd: unknown field"]
 
 

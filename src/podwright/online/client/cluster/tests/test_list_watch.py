@@ -352,6 +352,15 @@ def test_a_cut_watch_continues_unless_the_server_has_an_earlier_version(version,
     assert len(state) == 1
 
 
+def test_the_latest_version_is_the_greatest_number():
+    seen = SeenVersion()
+    numbers = []
+    for version in ("x", "9", "10", "3", ""):
+        seen.note(version)
+        numbers.append(seen.number)
+    assert numbers == [0, 9, 10, 10, 10]
+
+
 def test_the_versions_of_all_collections_of_a_server_count_until_the_check_is_sent():
     seen = SeenVersion()
     state, other = (ListWatch(seed=0, streams=False, seen=seen) for _ in range(2))
