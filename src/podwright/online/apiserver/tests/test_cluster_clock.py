@@ -32,6 +32,12 @@ def test_real_time_passes_by_default(real):
     assert clock.now_ns() == 1_005
 
 
+def test_the_real_time_is_exact_however_long_it_passes(real):
+    clock = ClusterClock(read_ns=real)
+    real.ns += (1 << 54) + 1
+    assert clock.now_ns() == (1 << 54) + 1_001
+
+
 def test_a_paused_clock_advances_by_steps_only(real):
     clock = ClusterClock(start_ns=0, read_ns=real)
     real.ns += 5

@@ -80,6 +80,32 @@ def test_a_pod_that_has_finished_is_a_problem_of_the_document(serve):
     assert "409" in document["paths"][f"{V1}{path}"]["get"]["responses"]
 
 
+def test_parameters_that_are_left_out_have_the_defaults_of_the_document(serve):
+    _, found = paused(serve).send("GET", f"{V1}/openapi.json")
+    settings = {
+        f"{path.removeprefix(V1)} {each['name']}": tuple(
+            each["schema"].get(setting) for setting in ("default", "minimum", "maximum")
+        )
+        for path, operations in found["paths"].items()
+        for operation in operations.values()
+        for each in operation.get("parameters", ())
+        if each["schema"].get("default") not in (None, "", False)
+    }
+    assert settings == {
+        "/fragmentation sample": ("1m", None, None),
+        "/pending sample": ("1m", None, None),
+        "/plugins/failures limit": (100, 0, 1000),
+        "/pods/{namespace}/{name}/explanation view": ("summary", None, None),
+        "/queue limit": (100, 0, 1000),
+        "/queue/groups limit": (200, 0, 1000),
+        "/queue/groups pods": (1, 1, 100),
+        "/runs/{id}/pods/{namespace}/{name}/explanation view": ("summary", None, None),
+        "/state follow": (True, None, None),
+        "/utilization sample": ("1m", None, None),
+        "/utilization/nodes sample": ("1m", None, None),
+    }
+
+
 def test_no_reply_in_json_is_without_a_schema(serve):
     _, found = paused(serve).send("GET", f"{V1}/openapi.json")
     untyped = {
