@@ -199,6 +199,31 @@ def test_a_line_that_no_test_runs_is_tested_by_those_that_run_its_module(
     assert list(reach.tests_for(mutant, [file], 9)) == ["t::fast", "t::forks"]
 
 
+def test_tests_that_may_read_what_runs_at_import_come_before_long_ones(
+    tmp_path, monkeypatch
+) -> None:
+    mutant = mutants_of_module()[0]
+    path, seen = MODULE.as_posix(), (1 << mutant.statement.start).to_bytes(64, "little")
+    other = (1 << mutant.statement.stop).to_bytes(64, "little")
+    monkeypatch.setattr("tests.mutants.reach.digest_of", lambda file: file)
+    traces = {
+        "": Trace(lines={path: seen}),
+        "t::calls": Trace(seconds=6, lines={path: other}),
+        "t::long": Trace(seconds=1),
+        "t::reads": Trace(seconds=0.001),
+    }
+    structs = {"": Trace(), "s::all": Trace(seconds=3, lines={path: seen})}
+    files = {"tests/test_mutants.py": traces, "tests/test_structs.py": structs}
+    monkeypatch.setattr(
+        "tests.mutants.reach.perform", lambda run: Outcome(traces=files[run.files[0]])
+    )
+    reach = Reach(tmp_path / "reach.msgpack", is_compiled=True)
+    with ThreadPoolExecutor(1) as pool:
+        reach.learn(files, [path], pool)
+    found = reach.tests_for(mutant, files, 9.5, {}, ["tests/test_structs.py"])
+    assert list(found) == ["s::all", "t::reads", "t::calls"]
+
+
 def test_cases_of_a_table_that_has_changed_are_run() -> None:
     run = Run(files=("t.py",), tests={"t.py::b": 1, "t.py::a[1]": 1, "t.py::a[2]": 1})
     items: Any = [SimpleNamespace(nodeid=f"t.py::{name}") for name in ("a[1]", "a[3]", "b", "c[1]")]

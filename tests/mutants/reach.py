@@ -9,7 +9,7 @@ again in the next run.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from concurrent.futures import Executor, as_completed
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,9 @@ from tests.mutants.workers import Run, Trace, perform
 
 _SECONDS = 25
 """What a module of tests may need; the limit of a run allows for tracing and a busy machine."""
+
+_INSTANT_SECONDS = 0.01
+"""So many of such tests fit into a run that they need not be promising."""
 
 
 class Known(msgspec.Struct, kw_only=True):
@@ -117,21 +120,26 @@ class Reach:
         files: Iterable[str],
         most_seconds: float,
         kills: Mapping[str, int] = MappingProxyType({}),
+        first: Container[str] = (),
     ) -> dict[str, float]:
         """Return the tests of `files` that may kill a mutant, most promising first, with seconds.
 
         Tests that run the changed statement come first. Of a statement that runs when a module is
-        imported, these are the tests that run any line of the module. The other tests of their
-        modules follow, because they may use the state of a fixture or of a cache. Among equals,
-        tests that killed more mutants of the area come first, and then the shortest. If no test
+        imported, these are the tests that run any line of the module, and those that take no time:
+        they may only read what the statement makes. The other tests of their modules follow,
+        because they may use the state of a fixture or of a cache. Among equals, those of the
+        modules `first` come first, then those that killed more mutants of the area, and then the
+        shortest. If no test
         runs the statement, a fork of one may, of which there is no record: then the tests that
         run the module are chosen.
         """
         path, lines = mutant.path.as_posix(), mutant.statement
-        known = [self._known[file].traces for file in files if file not in self.unfinished]
-        is_seen = any(trace.runs(path, lines) for traces in known for trace in traces.values())
-        classes: list[list[tuple[int, float, str]]] = [[], []]
-        for traces in known:
+        known = {file: self._known[file].traces for file in files if file not in self.unfinished}
+        is_seen = any(
+            trace.runs(path, lines) for traces in known.values() for trace in traces.values()
+        )
+        classes: list[list[tuple[bool, int, float, str]]] = [[], []]
+        for file, traces in known.items():
             is_imported = traces[""].runs(path, lines)
             reaching = {
                 test
@@ -143,11 +151,12 @@ class Reach:
                 continue
             for test, trace in traces.items():
                 if test and trace.has_passed:
-                    entry = (-kills.get(test, 0), trace.seconds, test)
-                    classes[test not in reaching].append(entry)
+                    is_instant = is_imported and trace.seconds < _INSTANT_SECONDS
+                    entry = (file not in first, -kills.get(test, 0), trace.seconds, test)
+                    classes[test not in reaching and not is_instant].append(entry)
         chosen: dict[str, float] = {}
         left = most_seconds
-        for _, seconds, test in (entry for rank in classes for entry in sorted(rank)):
+        for _, _, seconds, test in (entry for rank in classes for entry in sorted(rank)):
             if seconds <= left:
                 chosen[test] = seconds
                 left -= seconds

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 from cosmic_ray.work_db import WorkDB
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem, WorkResult
-from tests.mutants.areas import ROOT, Settings
+from tests.mutants.areas import ROOT, Settings, modules_of_tests
 from tests.mutants.in_memory import attempt
 from tests.mutants.reach import Reach, stages_of
 from tests.mutants.sample import Mutant
@@ -241,6 +241,7 @@ class Stages:
             files,
             self._settings.early_seconds_of_tests if is_early else self._settings.seconds_of_tests,
             self._kills[mutant.area],
+            modules_of_tests(self._settings.everywhere, ROOT),
         )
         if not tests:
             return None

@@ -55,6 +55,14 @@ def put(**document: Any) -> dict[str, Any]:
             ["objects[0].kind: Required value"],
         ),
         (
+            {"put": [{"apiVersion": ["v1"], "kind": "Node", "metadata": {"name": "n"}}]},
+            ["objects[0].apiVersion: Required value"],
+        ),
+        (
+            {"put": [{"apiVersion": "v1", "kind": {}, "metadata": {"name": "n"}}]},
+            ["objects[0].kind: Required value"],
+        ),
+        (
             put(metadata={"generateName": "n-"}),
             ["objects[0].metadata.name: Required value: generateName makes no name here"],
         ),

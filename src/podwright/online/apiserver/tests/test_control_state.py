@@ -8,7 +8,7 @@ import pytest
 from tests.waiting import SECONDS_MAX
 
 from podwright.online.apiserver import Application
-from podwright.online.apiserver.control.state import StateFeed
+from podwright.online.apiserver.control.state import StateFeed, _Stream
 from podwright.online.apiserver.tests.conftest import cluster_of, pod, with_turns
 from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.scheduler.machine import SchedulerOptions
@@ -338,3 +338,27 @@ def test_clients_that_join_before_there_is_a_state_wait_for_it():
                 feed.leave(each)
 
     with_turns(use)
+
+
+def test_a_stream_ends_when_its_client_leaves_although_nothing_changes():
+    class Feed(StateFeed):
+        def __init__(self):
+            self.clients = []
+
+        def join(self, changed):
+            self.clients.append(changed)
+
+        def leave(self, changed):
+            self.clients.remove(changed)
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        pass
+
+    feed = Feed()
+    stream = _Stream(feed, "", follows=True)
+    scope = {"type": "http", "state": {}}
+    asyncio.run(asyncio.wait_for(stream(scope, receive, send), SECONDS_MAX))
+    assert feed.clients == []

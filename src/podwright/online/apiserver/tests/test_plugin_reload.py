@@ -138,3 +138,42 @@ def test_a_file_that_is_missing_for_a_while_is_no_error(reloaded):
     reloaded.write(MENDED)
     assert reloaded.wait_for_line().startswith("reloaded ")
     assert len(reloaded.lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "loaded"),
+    [
+        pytest.param(["", "", ""], [], id="nothing is changed"),
+        pytest.param(["bb", "", "", "", ""], ["bb"], id="once for a change"),
+        pytest.param(["bb", "", "ccc", "", ""], ["bb", "ccc"], id="each change"),
+        pytest.param(["bb", "ccc", "", "", ""], ["ccc"], id="not while it is written"),
+        pytest.param(["-", "", "bb", "", ""], ["bb"], id="not while it is missing"),
+    ],
+)
+def test_a_file_is_loaded_when_its_content_is_new_and_whole(steps, loaded, monkeypatch, tmp_path):
+    file = tmp_path / "p.py"
+    file.write_text("a")
+    found, left = [], iter(steps)
+
+    async def pause(_seconds):
+        """Do in each pause what a user does meanwhile."""
+        step = next(left, None)
+        if step is None:
+            raise asyncio.CancelledError
+        if step == "-":
+            file.unlink()
+        elif step:
+            file.write_text(step)
+
+    class Scheduler(RunningScheduler):
+        def __init__(self):
+            pass
+
+        async def change_plugins(self, plugins):
+            found.append(file.read_text())
+
+    reload = PluginReload([file], list, lambda _line: None)
+    monkeypatch.setattr(asyncio, "sleep", pause)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(reload.run(Scheduler()))
+    assert found == loaded
