@@ -182,7 +182,8 @@ class _FilterState:
             for key in dict.fromkeys([*(key for key, _ in self.anti_pods), *self.of_placed]):
                 names = away.get((what, key, node.labels.get(key, "")), ())
                 if names:
-                    others = f" (as do {len(names) - 1} more)" if len(names) > 1 else ""
+                    more = len(names) - 1
+                    others = f" (as {'does' if more == 1 else 'do'} {more} more)" if more else ""
                     yield f"pod {names[0]} in {key}={node.labels[key]} {what}{others}"
 
     def keeping_away(self) -> _KeepingAway:

@@ -100,7 +100,7 @@ PLACED = [web("one", "a1"), web("two", "a2"), web("three", "b"), web("x", "c", n
             requiring("podAntiAffinity", ZONE),
             {
                 name: [
-                    f"pod default/one in {IN_A} matches the pod's anti-affinity (as do 1 more)"
+                    f"pod default/one in {IN_A} matches the pod's anti-affinity (as does 1 more)"
                 ]
                 for name in ("a1", "a2")
             }
@@ -144,6 +144,16 @@ def test_a_placed_pod_whose_anti_affinity_means_the_pod_is_named():
         "a1": (f"pod default/near in {ON_A1} {has}",),
         "b": (f"pod default/wide in {ZONE}=b {has}",),
     }
+
+
+@pytest.mark.parametrize(
+    ("count", "more"), [(1, ""), (2, " (as does 1 more)"), (3, " (as do 2 more)")]
+)
+def test_one_of_several_pods_is_named(count, more):
+    placed = [web(f"p{number}", "b") for number in range(count)]
+    found = lacks(web("new", **requiring("podAntiAffinity", ZONE)), *nodes(), *placed)
+    text = f"pod default/p0 in {ZONE}=b matches the pod's anti-affinity{more}"
+    assert found == {"b": (text,)}
 
 
 def test_a_pod_is_named_once_for_each_direction_of_anti_affinity():
