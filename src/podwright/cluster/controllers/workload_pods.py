@@ -123,7 +123,8 @@ def _within_quotas(given: Sequence[Object], expansion: Expansion) -> Expansion:
     workloads: list[ExpandedWorkload] = []
     left = dict(rejected)
     for workload in expansion.workloads:
-        texts = [left.pop(key) for key in workload.pods if key in left]
+        made = workload.pods[len(workload.pods) - workload.new_count :]
+        texts = [left.pop(key) for key in made if key in left]
         if texts:
             count = f"{len(texts)} of {workload.new_count} new pods"
             notes.append(f"{workload.kind} {workload.key}: {count} not created: {texts[0]}")

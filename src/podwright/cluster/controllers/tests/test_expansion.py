@@ -97,6 +97,18 @@ SERVER = {"uid": "u-1", "resourceVersion": "17"}
                      ["web-1", "web-2"], id="pods that exist"),
         pytest.param([workload("StatefulSet", replicas=3), pod_of("StatefulSet", "web", "web-1")],
                      ["web-0", "web-2"], id="ordinals that exist"),
+        pytest.param([workload("Job", parallelism=3, completions=3, completionMode="Indexed"),
+                      with_fields(pod_of("Job", "web", "web-1-x"), "metadata", annotations={
+                          "batch.kubernetes.io/job-completion-index": "1"})],
+                     ["web-0-0", "web-2-0"], id="indexes that exist"),
+        pytest.param([workload("ReplicaSet", replicas=2), with_fields(
+                          pod_of("ReplicaSet", "web", "web-0"), "status", phase="Failed")],
+                     ["web-1", "web-2"], id="a pod that has ended does not count"),
+        pytest.param([workload("ReplicaSet", replicas=2), workload("ReplicationController",
+                          "web-0", replicas=0)],
+                     ["web-0", "web-1"], id="another object has the name of a pod"),
+        pytest.param([workload("ReplicaSet", replicas=2, status={"replicas": 2})],
+                     ["web-0", "web-1"], id="a status that no server has written"),
         pytest.param([workload("ReplicaSet", replicas=3, metadata=SERVER, status={"replicas": 3})],
                      [], id="a server that has created the pods"),
         pytest.param([workload("ReplicaSet", replicas=3, metadata=SERVER, status={"replicas": 2})],
@@ -307,6 +319,38 @@ def test_a_claim_of_a_stateful_set_keeps_the_class_that_its_template_names():
     assert made.spec.storage_class_name == "slow"
 
 
+def test_a_daemon_set_gets_pods_on_the_nodes_that_lack_one():
+    objects = [*map(make_node, "abc"), workload("DaemonSet"),
+               pod_of("DaemonSet", "web", "web-x", nodeName="b")]  # fmt: skip
+    made = [each for each in expand(objects).objects if isinstance(each, Pod)]
+    targets = [
+        term["matchFields"][0]["values"]
+        for each in made
+        for term in encode(each)["spec"]["affinity"]["nodeAffinity"][
+            "requiredDuringSchedulingIgnoredDuringExecution"
+        ]["nodeSelectorTerms"]
+    ]
+    assert targets == [["a"], ["c"]]
+
+
+def revised(number: str, image: str) -> Any:
+    """Return a replica set of the deployment web."""
+    metadata = {"annotations": {"deployment.kubernetes.io/revision": number}}
+    template = TEMPLATE | {"spec": {"containers": [{"name": "main", "image": image}]}}
+    owner = owned_by("Deployment", "web")
+    return workload("ReplicaSet", f"web-{number}", metadata=metadata | owner, template=template)
+
+
+def test_new_pods_of_a_deployment_have_the_template_of_the_latest_revision():
+    objects = [revised(number, f"web:{number}") for number in ("9", "10", "2")]
+    made = [
+        each
+        for each in expand([*objects, workload("Deployment", replicas=1)]).objects
+        if isinstance(each, Pod)
+    ]
+    assert [each.spec.containers[0].image for each in made] == ["web:10"]
+
+
 def test_only_replica_sets_of_a_deployment_give_its_template():
     metadata = {"uid": "u", "annotations": {"deployment.kubernetes.io/revision": "1"}}
     other = [{**TEMPLATE["spec"]["containers"][0], "image": "web:2"}]
@@ -428,6 +472,26 @@ def test_the_replica_sets_of_a_deployment_that_are_missing_are_those_of_its_pods
     assert older.metadata.controller == owner
     document = encode(older)["spec"]
     assert (document["replicas"], document["template"]["spec"]) == (2, encode(pods[0])["spec"])
+
+
+def test_the_latest_replica_set_is_that_of_the_youngest_pod():
+    deployment = workload("Deployment", metadata=SERVER)
+    pods = [pod_of_set("a", "a", "01"), pod_of_set("b", "a", "05"), pod_of_set("c", "b", "03")]
+    latest, older = missing_replica_sets([deployment, *pods])
+    templates = [encode(each)["spec"]["template"]["spec"] for each in (latest, older)]
+    assert templates == [encode(deployment)["spec"]["template"]["spec"], encode(pods[2])["spec"]]
+
+
+def test_the_template_of_an_older_set_is_like_its_first_pod():
+    def pod(name: str, created: str, image: str) -> Any:
+        spec = {"containers": [{"name": "main", "image": image}]}
+        placed = {"nodeName": "n", "hostname": name}
+        return pod_of_set(name, "a", created, spec=spec | placed)
+
+    pods = [pod("a", "01", "web:0"), pod("b", "02", "web:x"), pod_of_set("c", "b", "03")]
+    older, _ = missing_replica_sets([workload("Deployment", metadata=SERVER), *pods])
+    containers = [{"name": "main", "image": "web:0"}]
+    assert encode(older)["spec"]["template"]["spec"] == {"containers": containers}
 
 
 def test_new_pods_of_a_deployment_are_those_of_its_missing_replica_set():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Pod, decode
+from podwright.apimachinery.objects import Pod, decode, with_node_name
 from podwright.cluster.controllers import Expansion, expand
 
 POD_SPEC = {
@@ -108,6 +108,39 @@ def test_pods_that_exist_count_and_stay() -> None:
     assert kept == ["old", "a"]
     assert list(expansion.rejected) == ["shop/b"]
     assert expansion.notes[0].startswith("Pod shop/b: not created: exceeded quota: team, requested")
+
+
+def test_a_placed_pod_exists_whoever_has_written_it() -> None:
+    placed = with_node_name(given_pod("placed"), "n")
+    assert expand([placed, quota(hard={"pods": "0"})]).rejected == {}
+
+
+def test_given_pods_of_a_workload_are_rejected_as_given() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}
+    given = given_pod("a", ownerReferences=[owner | {"uid": "u"}])
+    expansion = expand([workload("ReplicaSet", replicas=2), given, quota(hard={"pods": "0"})])
+    (found,) = expansion.workloads
+    assert (found.new_count, found.pods) == (0, ())
+    text = "not created: exceeded quota: team, requested: pods=1, used: pods=0, limited: pods=0"
+    assert expansion.notes == [
+        f"ReplicaSet shop/web: 1 of 1 new pods {text}", f"Pod shop/a: {text}"
+    ]  # fmt: skip
+
+
+def test_an_object_with_the_name_of_a_rejected_pod_is_created() -> None:
+    (made, *_) = expand([workload()]).objects
+    expansion = expand([workload(), given_pod(made.name), quota(hard={"pods": "0"})])
+    assert made.key in expansion.rejected
+    assert [(obj.kind, obj.key) for obj in expansion.objects] == [("ReplicaSet", made.key)]
+
+
+def test_notes_about_claims_come_behind_those_about_autoscalers() -> None:
+    claim = {"name": "gpu", "resourceClaimTemplateName": "none"}
+    pod = given_pod("a")
+    pod = decode(pod.raw | {"spec": POD_SPEC | {"resourceClaims": [claim]}})
+    first, second = expand([pod, autoscaler("api", maxReplicas=5)]).notes
+    assert first.startswith("HorizontalPodAutoscaler shop/scaler has no effect")
+    assert "none" in second
 
 
 def test_kinds_that_need_an_api_server_are_named() -> None:
