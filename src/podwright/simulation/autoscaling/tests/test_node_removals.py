@@ -157,6 +157,11 @@ def test_a_budget_of_a_server_allows_what_its_status_says():
     assert removals([*objects, given], group())[0].reason == "NotEnoughPdb"
 
 
+def test_a_budget_of_pods_without_a_controller_keeps_none():
+    objects = [node("n0"), on("n0", pod("")), budget(1), node("n1", **DISABLED)]
+    assert removals(objects, group())[0].reason == "NotReplicated"
+
+
 def test_a_pod_that_is_not_ready_counts_for_its_budget_as_it_is():
     waiting = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
     given = decode(encode(on("n0", pod())) | {"status": waiting})
@@ -199,6 +204,8 @@ def test_the_time_decides_about_pods_of_the_system():
     assert not removals([*objects, later], group())[0].reason
     autoscaling = parse_node_groups({"groups": [group()]}, "groups")
     assert not pw.explain_scale_down([*objects, later], autoscaling)[0].reason
+    other = with_fields(node("n3", ""), "metadata", creation_timestamp="2026-01-01T02:00:00Z")
+    assert removals([*objects, other], group())[0].reason, "only pods and conditions count"
     ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T02:00:00Z"}
     alive = decode(encode(node("n2", "")) | {"status": {"conditions": [ready]}})
     assert not removals([*objects, alive], group())[0].reason

@@ -185,6 +185,11 @@ def test_a_table_may_have_spaces_empty_cells_and_a_byte_order_mark():
     )  # fmt: skip
 
 
+def test_a_quoted_cell_of_a_table_may_have_line_ends():
+    (found,) = read_node_types('name,cpu\n"a\nb",1\n', "types.csv")
+    assert found.name == "a\nb"
+
+
 @pytest.mark.parametrize(
     ("node", "bound"),
     [
