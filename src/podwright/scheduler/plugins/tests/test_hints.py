@@ -446,6 +446,7 @@ def roomy(**allocatable):
 
 
 GPU = {"example.com/gpu": "1"}
+BARE = obj("v1", "Node", "n", status={"allocatable": {"cpu": "1"}})
 
 
 @pytest.mark.parametrize(
@@ -458,6 +459,7 @@ GPU = {"example.com/gpu": "1"}
         pytest.param({"cpu": "1"}, roomy(), roomy(memory="8Gi"), SKIP, id="in another resource"),
         pytest.param({"cpu": "1"}, roomy(), roomy(pods="10"), QUEUE, id="in the number of pods"),
         pytest.param({"cpu": "1"}, roomy(), roomy(pods="0"), SKIP, id="it has room for no pod"),
+        pytest.param({"cpu": "1"}, None, BARE, SKIP, id="it does not say for how many pods"),
         pytest.param(
             {"ephemeral-storage": "1Gi"},
             roomy(),
