@@ -174,15 +174,24 @@ class SeenVersion:
     ----------
     number : int
         0 before.
+    restores : int
+        How often the server had an earlier version than before: its state was restored or lost.
     """
 
     def __init__(self) -> None:
         self.number = 0
+        self.restores = 0
 
     def note(self, version: str) -> None:
         """Take note of a version; one that is not a number has no order."""
         if version.isdigit():
             self.number = max(self.number, int(version))
+
+    def go_back(self, number: int) -> None:
+        """Count from an earlier version on, which one of the collections has received."""
+        if number < self.number:
+            self.number = number
+            self.restores += 1
 
 
 class ListWatch:
@@ -226,6 +235,7 @@ class ListWatch:
         self._page_size = page_size
         self._seen = seen or SeenVersion()
         self._least = 0
+        self._restores = 0
         self._streams = streams
         self._phase = self._first_phase
         self._token = ""
@@ -372,7 +382,10 @@ class ListWatch:
 
     def _check(self, version: str) -> None:
         if version.isdigit() and int(version) < self._least:
+            self._seen.go_back(int(version))
             raise WatchFailed(HTTPStatus.GONE, _WENT_BACK.format(version, self._least))
+        if self._restores != self._seen.restores:
+            raise WatchFailed(HTTPStatus.GONE, _RESTORED)
         self._phase = _Phase.WATCHING
 
     def _relist(self) -> None:
@@ -415,6 +428,7 @@ class ListWatch:
         self._listed = {}
         self._token, self._limit, self.remaining = "", self._page_size, 0
         self.is_synced, self._phase = True, _Phase.WATCHING
+        self._restores = self._seen.restores
         self._reach(version)
         self.lists += 1
         return changes
@@ -423,6 +437,7 @@ class ListWatch:
 _WENT_BACK: Final = (
     "the version of the server is {}, after {} was seen: its state was restored or lost"
 )
+_RESTORED: Final = "the state of the server was restored or lost since it was listed"
 
 _NOT_STREAMED: Final = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_ACCEPTABLE}

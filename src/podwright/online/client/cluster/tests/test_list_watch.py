@@ -381,6 +381,34 @@ def test_the_versions_of_all_collections_of_a_server_count_until_the_check_is_se
         state.page(page_of([], 9))
 
 
+def test_after_an_earlier_state_was_listed_its_versions_count():
+    """Each collection lists it once, whichever has noticed, and later cuts list nothing again."""
+    seen = SeenVersion()
+    collections = [ListWatch(seed=0, streams=False, seen=seen) for _ in range(3)]
+
+    def check(state, version):
+        state.failed(0)
+        paused_ns(state)
+        assert state.next_request() == CHECK
+        try:
+            state.page(page_of([], version))
+        except WatchFailed as failure:
+            state.failed(failure.status)
+            paused_ns(state)
+            assert state.next_request() == GetPage("", 500)
+            state.page(page_of([], version))
+            return str(failure)
+        return ""
+
+    for each in collections:
+        each.page(page_of([], 9))
+    lost = "the state of the server was restored or lost since it was listed"
+    first = "the version of the server is 3, after 9 was seen: its state was restored or lost"
+    found = [[check(each, version) for each in collections] for version in (3, 4, 5)]
+    assert found == [[first, lost, lost], [""] * 3, [""] * 3]
+    assert check(collections[0], 2) == first.replace("is 3, after 9", "is 2, after 3")
+
+
 def test_an_earlier_state_is_compared_with_what_was_seen():
     state = watching("a", "b", version=4)
     state.failed(0)
