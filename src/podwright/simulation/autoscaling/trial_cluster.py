@@ -236,11 +236,18 @@ class TrialCluster:
     # ------------------------------------------------------------------------ decisions
 
     def schedule(self, pod: Pod, nodes: Collection[str]) -> str:
-        """Place a pod in a fork on the first of some nodes that passes; "" if none does."""
+        """Place a pod in a fork on the first of some nodes that passes; "" if none does.
+
+        A pod of another scheduler is tried with the first profile, as upstream tries all pods.
+        """
         for plugin in self._destinations:
             plugin.names = frozenset(nodes)
-        if pod.key not in self.scheduler.pending:
-            self.scheduler.pending[pod.key] = with_node_name(pod, "")
+        pending, profiles = self.scheduler.pending, self.scheduler.profiles
+        if pod.key not in pending:
+            pending[pod.key] = with_node_name(pod, "")
+        if pending[pod.key].spec.scheduler_name not in profiles:
+            first = next(iter(profiles))
+            pending[pod.key] = with_fields(pending[pod.key], "spec", scheduler_name=first)
         return self.scheduler.schedule(pod.key).node
 
     def rejection(self, pod: Pod, node: str) -> tuple[str, ...] | None:

@@ -91,6 +91,15 @@ def test_a_node_has_the_reason_of_upstream(objects, reason, message):
     assert (found.node, found.reason, found.message) == ("n", reason, message)
 
 
+def test_pods_of_other_schedulers_are_tried_as_those_of_the_first_profile():
+    objects = [node("n"), on("n", pod(schedulerName="volcano")), node("other", "b")]
+    assert removals(objects, group())[0].moves == ("default/on-n",)
+    autoscaling = parse_node_groups({"groups": [group()]}, "groups")
+    waiting = make_pod("p", cpu="3", spec={"schedulerName": "volcano"})
+    (found,) = pw.explain_autoscaling([waiting], autoscaling)
+    assert (found.chosen, found.groups[0].reasons) == (("a",), ())
+
+
 @pytest.mark.parametrize(
     ("gpus", "labels", "requested", "reason", "message"),
     [
