@@ -60,6 +60,7 @@ from podwright.simulation.files import (
     missing_classes,
     missing_nodes,
     requests_openb_gpus,
+    with_generated_names,
 )
 
 
@@ -182,6 +183,7 @@ def read_inputs(
                 )
                 require_objects(loaded, files)
                 loaded = with_counted_gpus(loaded, setup)
+                loaded = loaded if is_served else with_generated_names(loaded)
                 is_complete = True
             except PartialObjects as error:
                 loaded, is_complete = error.loaded, error.is_complete
@@ -273,13 +275,17 @@ def warn_of_kinds(loaded: LoadedObjects, staged: Container[GroupKind] = ()) -> N
     staged : container of (group, kind)
         Kinds that KWOK Stages refer to, which are not ignored.
     """
-    for entry in loaded.of_custom_kinds():
-        obj = entry.object
-        if kind_of(obj) not in staged and kind_of(obj) not in OWN_KINDS:
-            print_message(
-                f"warning: {entry.source}: {obj.kind} ({obj.api_version}) is not a known kind,"
-                " which only custom plugins read"
-            )
+    found = {
+        f"{entry.object.kind} ({entry.object.api_version})": entry.source
+        for entry in loaded.of_custom_kinds()
+        if kind_of(entry.object) not in staged and kind_of(entry.object) not in OWN_KINDS
+    }
+    if found:
+        *names, last = found
+        named = f"{', '.join(names)} and {last} are not known kinds" if names else ""
+        named = named or f"{last} is not a known kind"
+        first = next(iter(found.values()))
+        print_message(f"warning: {first}: {named}, which only custom plugins read")
 
 
 def inputs_of(loaded: LoadedObjects, setup: Setup, collected: ErrorCollector) -> Inputs:

@@ -186,6 +186,12 @@ def test_objects_of_custom_kinds_without_an_effect_are_named(capsys):
     assert line.endswith(
         ": Odd (example.com/v1) is not a known kind, which only custom plugins read"
     )
+    warn_of_kinds(loaded)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(
+        ": Odd (example.com/v1) and Other (example.com/v1) are not known kinds, which only custom"
+        " plugins read"
+    )
 
 
 @pytest.mark.parametrize(

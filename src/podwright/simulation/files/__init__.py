@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         read_path as read_path,
         read_paths as read_paths,
         with_documents as with_documents,
+        with_generated_names as with_generated_names,
     )
     from podwright.simulation.files.object_reader import (
         FieldValidation as FieldValidation,

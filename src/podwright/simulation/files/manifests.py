@@ -36,7 +36,6 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api import generated_name
 from podwright.simulation import files
 from podwright.simulation.files.document_cache import DocumentCache
 from podwright.simulation.files.documents import Place, Watch
@@ -351,7 +350,27 @@ def load(
             meter.advance(begin + share * length, lambda: source)
 
         loaded = load_bytes(contents, validate=validate, watch=watch)
+    loaded = with_generated_names(loaded)
     return count_openb_gpus(loaded, openb_gpus, FieldError(source="openb_gpus", message=""))
+
+
+def with_generated_names(loaded: LoadedObjects) -> LoadedObjects:
+    """Return the objects with names where they have a `generateName` only.
+
+    An API server draws the names; a scheduler alone keeps one object of a key.
+    """
+
+    def named(number: int, entry: Sourced) -> Sourced:
+        obj, prefix = entry.object, entry.object.metadata.generate_name
+        if obj.name or not prefix:
+            return entry
+        from podwright.cluster.api import generated_name
+
+        name = generated_name(prefix, namespace=obj.namespace, taken=(), seed=0, version=number)
+        return msgspec.structs.replace(entry, object=with_fields(obj, "metadata", name=name))
+
+    sourced = tuple(named(number, entry) for number, entry in enumerate(loaded.sourced))
+    return msgspec.structs.replace(loaded, sourced=sourced)
 
 
 def count_openb_gpus(
@@ -516,8 +535,9 @@ class DistinctObjects:
     def add(self, entry: Sourced) -> None:
         """Add an object; of several versions, the newest counts."""
         obj = entry.object
+        # With generateName only, every object is a new one.
         if not obj.name:
-            self.kept.append(self._named(entry))
+            self.kept.append(entry)
             return
         identity = (api_group(obj.api_version), obj.kind, obj.key)
         position = self._positions.setdefault(identity, len(self.kept))
@@ -525,15 +545,6 @@ class DistinctObjects:
             self.kept.append(entry)
         elif self._replaces(entry, self.kept[position]):
             self.kept[position] = entry
-
-    def _named(self, entry: Sourced) -> Sourced:
-        """Return an object with a name from its generateName: every such object is a new one."""
-        obj, number = entry.object, len(self.kept)
-        prefix = obj.metadata.generate_name
-        if not prefix:
-            return entry
-        name = generated_name(prefix, namespace=obj.namespace, taken=(), seed=0, version=number)
-        return msgspec.structs.replace(entry, object=with_fields(obj, "metadata", name=name))
 
     def _replaces(self, entry: Sourced, first: Sourced) -> bool:
         """Whether a duplicate has a newer version or state; else two contents are an error."""

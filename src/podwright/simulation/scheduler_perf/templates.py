@@ -22,7 +22,6 @@ from podwright.apimachinery.objects import (
     PodwrightError,
     api_group,
     utf8,
-    with_fields,
 )
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.kubelets import Template, TemplateError
@@ -129,9 +128,7 @@ def decoded(document: dict[str, Any], source: str, type_: type[_Object]) -> _Obj
     if not isinstance(found, type_):
         message = f"must be a {type_.__name__}, not a {found.kind}"
         raise InputError([FieldError(source=source, path="kind", message=message)])
-    # The API draws a name for each object that is made of a template.
-    is_named = bool((document.get("metadata") or {}).get("name"))
-    return found if is_named else with_fields(found, "metadata", name="")
+    return found
 
 
 def with_metadata(document: dict[str, Any], **fields: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from podwright.simulation.files.manifests import (
     read_path,
     read_paths,
     with_documents,
+    with_generated_names,
 )
 from podwright.simulation.scenarios.reading import load_scenario
 from podwright.simulation.world.timing.model import load_timing
@@ -204,8 +205,10 @@ def test_other_objects_of_one_name_are_an_error(first, second):
 
 def test_objects_whose_names_are_generated_are_all_there():
     one = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"generateName": "p-"}}
-    names = [obj.name for obj in load_bytes([("a", as_json(one)), ("b", as_json(one))]).objects]
-    assert len(set(names)) == 2
+    loaded = load_bytes([("a", as_json(one)), ("b", as_json(one)), ("c", as_json(node("n")))])
+    assert [obj.name for obj in loaded.objects] == ["", "", "n"]
+    *names, given = (obj.name for obj in with_generated_names(loaded).objects)
+    assert (given, len(set(names))) == ("n", 2)
     assert {(len(name), name[:2]) for name in names} == {(7, "p-")}
 
 
