@@ -168,7 +168,9 @@ class _Phase(Enum):
 
 
 class SeenVersion:
-    """The latest version that a server has sent, in any of its collections: they share a counter.
+    """The latest version that a server has sent, in any collection of an API group.
+
+    They share a counter. A group that another server adds to the API has its own.
 
     Attributes
     ----------
@@ -205,7 +207,7 @@ class ListWatch:
         Whether to list by a watch with initial events first (WatchList).
     page_size : int
     seen : SeenVersion, optional
-        Shared by the collections of a server.
+        Shared by the collections of an API group.
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ import contextlib
 import ssl
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -69,8 +70,8 @@ class ReadConnection:
 
     Attributes
     ----------
-    seen : SeenVersion
-        Of the objects of the cluster.
+    seen : mapping of str to SeenVersion
+        Of the objects of the cluster, by the path of their API group: `/api/v1` or `/apis/apps`.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class ReadConnection:
         burst: int = BURST,
         on_reply: OnReply | None = None,
     ) -> None:
-        self.seen = SeenVersion()
+        self.seen = defaultdict[str, SeenVersion](SeenVersion)
         self._address = address
         self._on_reply = on_reply
         self._limit = TokenBucket(per_second, burst)

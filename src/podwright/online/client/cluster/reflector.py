@@ -95,7 +95,8 @@ class Reflector:
         on_page: Callable[[int], None] | None = None,
         on_failure: Callable[[Exception], None] | None = None,
     ) -> None:
-        self.state = ListWatch(seed=seed, streams=streams, seen=connection.seen)
+        group = "/".join(path.split("/")[:3])
+        self.state = ListWatch(seed=seed, streams=streams, seen=connection.seen[group])
         self.failures = 0
         self.behind_since: float | None = None
         self._connection = connection

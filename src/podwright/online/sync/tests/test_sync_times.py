@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -50,14 +51,15 @@ class Cluster:
 
     def __init__(self, events: Mapping[str, Sequence[Any]], down_until: float = 0.0) -> None:
         self.access = SimpleNamespace(name="a", server="http://a")
-        self.seen = SeenVersion()
+        self.seen = defaultdict[str, SeenVersion](SeenVersion)
         self.requested_at: dict[str, list[float]] = {}
         self._events = {resource: list(each) for resource, each in events.items()}
         self._down_until = down_until
 
     async def get(self, path: str, *_: Any, **__: Any) -> bytes:
         self._check(path)
-        return b'{"metadata": {"resourceVersion": "%d"}, "items": []}' % max(1, self.seen.number)
+        version = max(1, *(each.number for each in self.seen.values()))
+        return b'{"metadata": {"resourceVersion": "%d"}, "items": []}' % version
 
     @asynccontextmanager
     async def stream(self, path: str, query: Any, **_: Any) -> AsyncIterator[AsyncIterator[bytes]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from contextlib import nullcontext
 
 import pytest
 from aiohttp import web
@@ -19,7 +20,13 @@ from podwright.online.client.cluster import (
     UnreachableCluster,
     reflector as reflector_of_client,
 )
-from podwright.online.client.cluster.list_watch import ListWatch
+from podwright.online.client.cluster.list_watch import (
+    GetPage,
+    ListWatch,
+    Page,
+    WatchFailed,
+    _ListMeta,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +124,25 @@ def test_a_server_whose_state_was_restored_is_listed_again():
         "the version of the server is 3, after 9 was seen: its state was restored or lost"
     )
     assert reflector.behind_since is None
+
+
+@pytest.mark.parametrize(("path", "is_restored"), [
+    ("/api/v1/namespaces/team/pods", True), ("/apis/apps/v1/replicasets", False),
+    ("/apis/added.io/v1/things", False),
+])  # fmt: skip
+def test_the_versions_of_a_group_that_another_server_adds_are_its_own(path, is_restored):
+    connection = ReadConnection(ClusterAddress(server="http://a"))
+    seen_before = Reflector(connection, "/api/v1/nodes", streams=False).state
+    state = Reflector(connection, path, streams=False).state
+    for each, version in ((seen_before, "900"), (state, "3")):
+        each.page(Page(metadata=_ListMeta(resourceVersion=version)))
+    state.opened()
+    state.lasted()
+    state.failed(0)
+    assert state.next_request() == GetPage("", 1)
+    page = Page(metadata=_ListMeta(resourceVersion="3"))
+    with pytest.raises(WatchFailed) if is_restored else nullcontext():
+        state.page(page)
 
 
 @pytest.mark.parametrize(("lasting_seconds", "failures"), [(0.0, 0), (60.0, 1)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -247,7 +248,7 @@ class Connection:
     """Replies to requests by a list, and notes them."""
 
     def __init__(self, *replies: Any) -> None:
-        self.seen = SeenVersion()
+        self.seen = defaultdict[str, SeenVersion](SeenVersion)
         self.requests: list[Any] = []
         self.replies = list(replies)
 
