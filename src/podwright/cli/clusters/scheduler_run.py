@@ -449,7 +449,11 @@ class LiveScheduler:
             return
         document = msgspec.json.decode(change.body)
         document |= {"apiVersion": kind.api_version, "kind": kind.kind}
+        name = f"{kind.kind.lower()}/{change.meta.key}"
         try:
-            self._driver.put(document)
+            unknown = self._driver.put(document)
         except PodwrightError as error:
-            print_message(f"{kind.kind.lower()}/{change.meta.key} is ignored: {error}")
+            print_message(f"{name} is ignored: {error}")
+        else:
+            if unknown is not None:
+                print_message(f"{name} is read without what is not known: {unknown}")

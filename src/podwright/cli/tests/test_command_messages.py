@@ -77,6 +77,23 @@ def test_a_live_scheduler_takes_changes_and_ignores_objects_that_it_cannot_read(
     assert error.count("\n") == 1
 
 
+def test_a_live_scheduler_counts_pods_with_values_that_it_does_not_know(capsys):
+    machine = machine_of(SchedulerOptions())
+    live = live_scheduler(machine)
+    later = encode(make_pod("p", node="n1", cpu="1"))
+    later["spec"]["preemptionPolicy"] = "Later"
+
+    async def take() -> None:
+        live._take(changed("Add", "nodes", encode(make_node("n1"))))
+        live._take(changed("Add", "pods", later))
+
+    asyncio.run(take())
+    assert [obj.metadata.name for obj in machine.objects()] == ["n1", "p"]
+    assert capsys.readouterr().err.startswith(
+        "pod/default/p is read without what is not known: spec.preemptionPolicy: Unsupported value:"
+    )
+
+
 def test_only_the_leader_has_metrics_of_what_pods_request():
     live = live_scheduler(machine_of(SchedulerOptions()))
     asyncio.run(take_one(live))

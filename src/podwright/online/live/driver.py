@@ -15,10 +15,17 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document, KubernetesObject, Pod, api_group
+from podwright.apimachinery.objects import (
+    Document,
+    InvalidObject,
+    KubernetesObject,
+    Pod,
+    api_group,
+)
 from podwright.apimachinery.schema import decode
 from podwright.online.client import SteadyTime
 from podwright.online.live.executors import Executor
+from podwright.online.live.known_part import known_part
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.scheduler.machine import (
     SELECTOR_KINDS,
@@ -103,23 +110,34 @@ class LiveDriver:
         """Yield the pods of the cluster."""
         return (obj for obj in self._objects.values() if isinstance(obj, Pod))
 
-    def put(self, document: Document) -> None:
+    def put(self, document: Document) -> InvalidObject | None:
         """Deliver an object as it is now, with `kind` and `apiVersion`.
+
+        Returns
+        -------
+        InvalidObject or None
+            Why only its known part was delivered.
 
         Raises
         ------
         InvalidObject
-            It has a value that the API server cannot have accepted.
+            It has a value that is not known, and no part can be delivered.
         """
         kind = _kind_of(document)
         if kind in UNWATCHED_KINDS:
-            return
-        obj: Any = self._executor.seen(decode(document))
+            return None
+        unknown: InvalidObject | None = None
+        try:
+            obj: Any = decode(document)
+        except InvalidObject as error:
+            obj, unknown = known_part(document, error), error
+        obj = self._executor.seen(obj)
         place = (kind, obj.key)
         before, self._objects[place] = self._objects.get(place), obj
         if kind in SELECTOR_KINDS and not changes_selector(before, obj):
-            return
+            return unknown
         self.deliver(ObjectPut(obj))
+        return unknown
 
     def delete(self, api_version: str, kind: str, key: str) -> None:
         """Deliver that an object was deleted."""

@@ -1,0 +1,72 @@
+"""Objects with values of a later version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import InvalidObject, encode
+from podwright.apimachinery.schema import decode
+from podwright.online.live.known_part import known_part
+
+NODE = {"cpu": "4", "pods": "110"}
+
+
+def of(kind: str, spec: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    metadata = {"name": "a", "uid": "u"} | ({"namespace": "d"} if kind == "Pod" else {})
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec, **fields}
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    requests = {"resources": {"requests": {"cpu": "3"}}}
+    return of("Pod", {"nodeName": "n", "containers": [{"name": "c", **requests}], **spec})
+
+
+def part(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what is delivered of an object that cannot be decoded."""
+    before = repr(document)
+    with pytest.raises(InvalidObject) as caught:
+        decode(document)
+    try:
+        found: dict[str, Any] = encode(known_part(document, caught.value))
+    finally:
+        assert repr(document) == before
+    return found
+
+
+@pytest.mark.parametrize("spec", [
+    {"topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "Later", "labelSelector": {}}]},
+    {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Later"}]}]}}}},
+    {"tolerations": [{"key": "a", "operator": "Later"}, {"operator": "Exists", "effect": "Later"}]},
+    {"preemptionPolicy": "Later"},
+    {"restartPolicy": "Later"},
+])  # fmt: skip
+def test_a_pod_with_a_node_keeps_its_room(spec):
+    found = part(pod(**spec))
+    assert found["spec"]["nodeName"] == "n"
+    assert found["spec"]["containers"] == pod()["spec"]["containers"]
+    assert "Later" not in repr(found)
+
+
+def test_a_node_keeps_the_taints_and_amounts_that_are_known():
+    taints = [{"key": key, "effect": effect} for key, effect in (
+        ("a", "Later"), ("b", "NoSchedule"), ("c", "Later"), ("d", "NoExecute"))]  # fmt: skip
+    status = {"allocatable": NODE | {"memory": "1 later"}}
+    found = part(of("Node", {"taints": taints}, status=status))
+    assert found["spec"]["taints"] == [taints[1], taints[3]]
+    assert found["status"]["allocatable"] == NODE
+
+
+@pytest.mark.parametrize("document", [
+    pytest.param(pod(nodeName="", restartPolicy="Later"), id="a pod that waits"),
+    pytest.param(pod(nodeName=7), id="a pod whose node is not known"),
+    pytest.param(of("Node", {}) | {"metadata": {"name": 7}}, id="a node without a name"),
+])  # fmt: skip
+def test_an_object_without_a_known_part_is_the_error_that_it_was(document):
+    with pytest.raises(InvalidObject):
+        decode(document)
+    with pytest.raises(InvalidObject):
+        part(document)
