@@ -158,12 +158,18 @@ def new_sync(connection: ReadConnection, scope: Scope, policies: SyncPolicies) -
 
 async def _print_regularly(sync: Sync) -> None:
     before: list[str] = []
+    warned: set[tuple[int, str]] = set()
     while True:
         lines = [summary_of(sync.status(each)) for each in sync.destinations]
         if lines != before and all(each.is_synced for each in sync.destinations):
             for line in lines:
                 print_message(line)
             before = lines
+        for each in sync.destinations:
+            for name, text in sync.untried(each).items():
+                if name not in warned:
+                    print_warnings([text])
+                    warned.add(name)
         await asyncio.sleep(_REPORT_SECONDS if before else 0.2)
 
 

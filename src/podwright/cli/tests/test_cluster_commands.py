@@ -501,7 +501,10 @@ def test_the_summary_of_a_sync_has_what_there_is_to_say(changes, more):
 def test_a_sync_prints_its_summary_when_all_is_there_and_when_it_has_changed(capsys):
     states = [STATUS]
     here, there = SimpleNamespace(is_synced=True), SimpleNamespace(is_synced=False)
-    sync: Any = SimpleNamespace(destinations=[here, there], status=lambda _: states[-1])
+    untried: dict[tuple[int, str], str] = {}
+    sync: Any = SimpleNamespace(
+        destinations=[here, there], status=lambda _: states[-1], untried=lambda _: untried
+    )
     printed = []
 
     async def run() -> None:
@@ -510,6 +513,7 @@ def test_a_sync_prints_its_summary_when_all_is_there_and_when_it_has_changed(cap
             await asyncio.sleep(seconds)
             printed.append(capsys.readouterr().err)
             there.is_synced = True
+            untried[1, "a"] = f"no scheduler a ({len(printed)})"
             if len(printed) == 3:
                 states.append(msgspec.structs.replace(STATUS, drift=SyncDrift(pods=0, claims=0)))
         task.cancel()
@@ -517,7 +521,8 @@ def test_a_sync_prints_its_summary_when_all_is_there_and_when_it_has_changed(cap
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         runner.run(run())
     changed = SHOWN.replace("4 pods", "0 pods")
-    assert printed == ["", f"{SHOWN}\n{SHOWN}\n", "", f"{changed}\n{changed}\n"]
+    warning = "warning: no scheduler a (1)\n"
+    assert printed == ["", f"{SHOWN}\n{SHOWN}\n{warning}", "", f"{changed}\n{changed}\n"]
 
 
 SWITCHES = {

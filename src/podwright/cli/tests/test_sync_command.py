@@ -48,7 +48,7 @@ def test_a_sync_that_changes_all_the_time_prints_its_summary_every_ten_seconds(c
         return msgspec.structs.replace(STATUS, drift=SyncDrift(pods=next(pods), claims=0))
 
     each = SimpleNamespace(is_synced=False)
-    sync: Any = SimpleNamespace(destinations=[each], status=status)
+    sync: Any = SimpleNamespace(destinations=[each], status=status, untried=lambda _: {})
 
     async def run() -> None:
         task = asyncio.create_task(_print_regularly(sync))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby, islice
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
+from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME, quoted
 from podwright.online.client import SyncCheck, SyncDifference
 from podwright.online.client.cluster import Backoff, Meta, RejectedRequest, UnreachableCluster
 from podwright.online.sync.mirror import Mirror
@@ -31,11 +32,15 @@ _TOGETHER: Final = 200
 _SAVE_SECONDS: Final = 2.0
 _RETRY_SECONDS: Final = 2.0
 """How often what was rejected is tried again."""
+UNTRIED_SECONDS: Final = 30.0
+"""A scheduler that has not tried a pod for so long does not seem to run."""
 
 
 class _Pod(msgspec.Struct, frozen=True, kw_only=True):
     class _Spec(msgspec.Struct, frozen=True):
         nodeName: str = ""  # noqa: N815 - the field of the API
+        schedulerName: str = DEFAULT_SCHEDULER_NAME  # noqa: N815 - the field of the API
+        schedulingGates: Sequence[Any] | None = None  # noqa: N815 - the field of the API
 
     class _Status(msgspec.Struct, frozen=True):
         class _Condition(msgspec.Struct, frozen=True):
@@ -120,6 +125,8 @@ class Destination:
         # Of executed changes: what a later sync takes for seen and does not find was deleted here.
         self._executed = (mirror.seen.until, mirror.seen.recent)
         self._has_deleted = asyncio.Event()
+        # By key, of the pods that no scheduler has tried: its name, and since when.
+        self._untried: dict[str, tuple[str, float]] = {}
         self._queue: asyncio.Queue[ChangeGroup] = asyncio.Queue()
 
     @property
@@ -200,16 +207,39 @@ class Destination:
                 is_gone = change.event == "Delete"
                 await self.target.pod_changed(change.meta.key, is_gone=is_gone)
                 if is_gone:
+                    self._untried.pop(change.meta.key, None)
                     self.mirror.placed(change.meta.key)
                     placements.drop(self.side, change.meta.key)
                     if self.mirror.mirrors("pods", change.meta.key):
                         self._has_deleted.set()
                     continue
-                node = _PODS.decode(change.body).decided_node
+                pod = _PODS.decode(change.body)
+                node = pod.decided_node
+                if node is None and not pod.spec.schedulingGates:
+                    untried = (pod.spec.schedulerName, time.monotonic())
+                    self._untried.setdefault(change.meta.key, untried)
+                else:
+                    self._untried.pop(change.meta.key, None)
                 if node:
                     self.mirror.placed(change.meta.key)
                 if found := placements.put(self.side, change.meta.key, node):
                     report(found)
+
+    def untried(self, placements: Placements) -> Mapping[tuple[int, str], str]:
+        """Return warnings of the schedulers that do not seem to run here, by side and scheduler.
+
+        The source has placed their pods.
+        """
+        last = time.monotonic() - UNTRIED_SECONDS
+        pods: dict[str, str] = {}
+        for pod, (scheduler, since) in self._untried.items():
+            if since <= last and placements.is_placed(0, pod):
+                pods.setdefault(scheduler, pod)
+        return {
+            (self.side, scheduler): f"{self.target.name}: no scheduler {quoted(scheduler)} has"
+            f" tried pod {pod}, which has a node at the source; run one there"
+            for scheduler, pod in sorted(pods.items())
+        }
 
     async def _compare(self, kind: SourceKind, listed: Sequence[SourceChange]) -> None:
         """Bring the objects of a kind to the state of the source."""

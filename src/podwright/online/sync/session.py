@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
@@ -155,6 +155,10 @@ class Sync:
                 await each.save_now(self._identity)
             await each.target.report(self.status(each, "stopped"))
 
+    def untried(self, each: Destination) -> Mapping[tuple[int, str], str]:
+        """Return warnings of the schedulers that a destination lacks, by side and scheduler."""
+        return each.untried(self._placements)
+
     def status(self, each: Destination, phase: SyncPhase | None = None) -> SyncStatus:
         """Return the state of a destination; the phase is the current one if left out."""
         mirror, done, lag, side = each.mirror, each.target.done, each.lag, each.side
@@ -194,7 +198,7 @@ class Sync:
             ],
             last_error=each.target.last_error,
             source_failures=self._source.failures,
-            warnings=tuple(self._source.warnings),
+            warnings=(*self._source.warnings, *self.untried(each).values()),
             sides=self.sides,
             here=side,
             differences=differences[:DIFFERENCES_MAX],

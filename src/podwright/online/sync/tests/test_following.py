@@ -1,6 +1,7 @@
 """The order in which a destination gets changes, and in how many requests."""
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from podwright.online.client.cluster import (
     Meta,
     UnreachableCluster,
 )
-from podwright.online.sync.following import Destination, Lag, note_placements
+from podwright.online.sync.following import UNTRIED_SECONDS, Destination, Lag, note_placements
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.operations import AllocateClaim, Create
 from podwright.online.sync.placements import Placements
@@ -474,6 +475,29 @@ def test_the_pods_of_the_destination_are_placed_and_deleted():
     assert each._has_deleted.is_set()
     assert [found.pod for found in placements.different()] == ["default/p"]
     assert not placements.is_placed(1, "default/q")
+
+
+def test_a_scheduler_that_does_not_run_at_the_destination_is_named(monkeypatch):
+    target = Executing()
+    each, placements = destination(target), Placements(2)
+    names = ("p", "q", "tried", "gated", "placed", "gone", "pending")
+    for name in names:
+        placements.put(0, f"default/{name}", "" if name == "pending" else "n1")
+    spec = {"schedulerName": "other"}
+    gated = {**spec, "schedulingGates": [{"name": "g"}]}
+    target.batches_of_pods = [
+        *(change("Add", name, spec=gated if name == "gated" else spec) for name in names),
+        change("Update", "tried", **unschedulable(spec=spec)),
+        change("Update", "placed", node="n1", spec=spec), change("Delete", "gone"),
+    ]  # fmt: skip
+    asyncio.run(each.watch_pods(placements, lambda _: None))
+    assert each.untried(placements) == {}
+    later = time.monotonic() + UNTRIED_SECONDS
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert each.untried(placements) == {
+        (1, "other"): 'here: no scheduler "other" has tried pod default/p, which has a node at the '
+        "source; run one there"
+    }
 
 
 def test_the_pods_of_the_source_are_placed_and_deleted():
