@@ -214,16 +214,20 @@ class Reflector:
                     received_ns = time.monotonic_ns()
                     *lines, rest = (rest + chunk).split(b"\n")
                     was_synced = self.state.is_synced
-                    changes = [
-                        change
-                        for line in lines
-                        if line
-                        for change in self.state.event(_EVENTS.decode(line))
-                    ]
+                    changes: list[ChangedObject] = []
+                    failure: WatchFailed | msgspec.DecodeError | None = None
+                    for line in filter(None, lines):
+                        try:
+                            changes += self.state.event(_EVENTS.decode(line))
+                        except (WatchFailed, msgspec.DecodeError) as error:
+                            failure = error  # what precedes it is in the index, and not repeated
+                            break
                     if self.state.is_watching:
                         self.behind_since = None
                     if changes or self.state.is_synced != was_synced:
                         yield Batch(changes, received_ns, is_synced=self.state.is_synced)
+                    if failure is not None:
+                        raise failure
             finally:
                 if time.monotonic() - began >= LASTING_SECONDS:
                     self.state.lasted()

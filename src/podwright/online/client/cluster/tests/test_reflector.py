@@ -145,6 +145,36 @@ def test_the_versions_of_a_group_that_another_server_adds_are_its_own(path, is_r
         state.page(page)
 
 
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("ending", [
+    pytest.param(b"<html>bad gateway</html>\n", id="what is no event"),
+    pytest.param(line("ADDED", {"kind": "Node"}), id="an object without metadata"),
+    pytest.param(line("ERROR", {"code": 410}), id="a version that is gone"),
+    pytest.param(line("ERROR", {"code": 500}), id="an error"),
+])  # fmt: skip
+def test_events_that_arrive_together_with_a_failure_are_delivered(ending, streams):
+    watches = 0
+
+    async def handler(request):
+        nonlocal watches
+        objects = [obj("a", 1), *([obj("b", 2)] if watches else [])]
+        meta = {"resourceVersion": str(1 + bool(watches))}
+        if "watch" not in request.query:
+            return web.json_response({"metadata": meta, "items": objects})
+        events = [line("ADDED", obj("c", 3))] if watches else [line("ADDED", obj("b", 2)), ending]
+        if "sendInitialEvents" in request.query:
+            end = {"metadata": meta | {"annotations": {"k8s.io/initial-events-end": "true"}}}
+            events = [*(line("ADDED", each) for each in objects), line("BOOKMARK", end), *events]
+        watches += 1
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"".join(events))
+        return response
+
+    seen, _ = followed(handler, 3, streams=streams)
+    assert seen == [("Add", "a"), ("Add", "b"), ("Add", "c")]
+
+
 @pytest.mark.parametrize(("lasting_seconds", "failures"), [(0.0, 0), (60.0, 1)])
 def test_a_watch_that_a_proxy_cut_after_some_time_is_no_failure_to_report(
     monkeypatch, lasting_seconds, failures
