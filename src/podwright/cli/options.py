@@ -33,6 +33,9 @@ import typer
 
 from podwright.cli.usage import V116_PANEL, PlainCommand
 
+_READ = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".gz")
+"""How the names of files of inputs end."""
+
 _Command = TypeVar("_Command", bound=Callable[..., bool | None])
 
 
@@ -104,7 +107,8 @@ def option(text: str, metavar: str | None = None, *names: str, **settings: Any) 
     names : str
         Its names, if they are not that of the field; one of a single letter is added to that.
     settings : dict
-        `default`, without which the option is required; others are those of `typer.Option`.
+        `default`, without which the option is required; `is_written` for a file that the command
+        writes, which must not be one that it reads; others are those of `typer.Option`.
     """
     return _declared(typer.Option, text, metavar, names, settings)
 
@@ -185,6 +189,9 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
             # It is neither below nor above the limits of an option.
             if isinstance(value := ctx.params.get(each.name or ""), float) and isnan(value):
                 raise typer.BadParameter("'nan' is not a number.", ctx=ctx, param=each)
+        for group in groups.values():
+            for name in _written(group, ()):
+                _require_no_input(name, values)
         context = {"given": _given(ctx), "others": tuple(ctx.args)}
         made = {name: _made(group, (), values, context) for name, group in groups.items()}
         if function(**made) is False and not values.get("exit_zero"):
@@ -219,6 +226,7 @@ def _parameters(group: type[Options], names: Sequence[str]) -> Iterator[inspect.
             default = default if default is MISSING else None
             type_ = type_ if default is MISSING else type_ | None
         given = settings.pop("names")
+        settings.pop("is_written", None)
         if kind is typer.Option:
             settings.setdefault("rich_help_panel", group.heading or None)
             if all(len(name) == 2 for name in given):
@@ -247,6 +255,29 @@ def _made(
             value = values[each.name]
             made[each.name] = tuple(value or ()) if get_origin(hint) is tuple else value
     return group(**made)
+
+
+def _written(group: type[Options], names: Sequence[str]) -> Iterator[str]:
+    for each, hint in _fields(group, names):
+        if "kind" not in each.metadata:
+            yield from _written(hint, each.metadata["names"])
+        elif each.metadata.get("is_written"):
+            yield each.name
+
+
+def _require_no_input(name: str, values: Mapping[str, Any]) -> None:
+    """Reject a file to write that exists, and is an input or in a folder of inputs."""
+    path = values[name]
+    if path is None or not path.exists():
+        return
+    others = [value for other, value in values.items() if other != name]
+    several = [each for value in others for each in (value if type(value) is list else [value])]
+    for read in (Path(each) for each in several if isinstance(each, str | Path)):
+        is_inside = path.suffix in _READ and read.resolve() in path.resolve().parents
+        if is_inside or (read.exists() and read.samefile(path)):
+            where = f"in {read}, which" if is_inside else "a file that"
+            message = f"'{path}' is {where} the command reads; choose another file."
+            raise typer.BadParameter(message, param_hint=f"'--{name}'")
 
 
 def _given(ctx: typer.Context) -> frozenset[str]:

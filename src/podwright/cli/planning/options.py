@@ -46,7 +46,7 @@ class PlannedCluster(Options):
 def report_option() -> Any:
     """Declare the option `--report`."""
     text = "Also write a report to this file: HTML that a browser opens without a server."
-    return option(text, "FILE", default=None)
+    return option(text, "FILE", default=None, is_written=True)
 
 
 class DrainPlanOptions(Judged):
@@ -165,5 +165,7 @@ class SchedulerPerfOptions(Options):
         default=None,
         file_okay=False,
     )
-    summary: Path | None = option("Append the table as Markdown.", "FILE", default=None)
+    summary: Path | None = option(
+        "Append the table as Markdown.", "FILE", default=None, is_written=True
+    )
     output: Format = output_option("the workloads that passed")

@@ -131,12 +131,20 @@ class CheckOptions(Judged):
     files: tuple[str, ...] = argument(
         "Scenarios; with --create, the files of a cluster.", "SCENARIO", default=()
     )
-    junit: Path | None = option("Write the results as JUnit XML.", "FILE", default=None)
+    junit: Path | None = option(
+        "Write the results as JUnit XML.", "FILE", default=None, is_written=True
+    )
     summary: Path | None = option(
-        "Append the results as Markdown, as for a pull request.", "FILE", default=None
+        "Append the results as Markdown, as for a pull request.",
+        "FILE",
+        default=None,
+        is_written=True,
     )
     report: Path | None = option(
-        "Write a report as an HTML file: findings, then figures.", "FILE", default=None
+        "Write a report as an HTML file: findings, then figures.",
+        "FILE",
+        default=None,
+        is_written=True,
     )
     seed: int | None = option("Overrides the seeds of the scenarios.", "NUMBER", default=None)
     charts: tuple[str, ...] = option(
@@ -185,7 +193,7 @@ class CheckOptions(Judged):
 class ReportOptions(RecordedOptions):
     """The options of `podwright report`."""
 
-    out: Path = option("The HTML file to write.", "FILE")
+    out: Path = option("The HTML file to write.", "FILE", is_written=True)
     pods: int = option(
         "Explain the last attempts of at most this many pods, the pending ones first.",
         "NUMBER",

@@ -99,7 +99,11 @@ class PlanOptions(Options):
         default="",
     )
     report: Path | None = option(
-        "Write a page with plots and the numbers behind them.", "FILE", default=None, dir_okay=False
+        "Write a page with plots and the numbers behind them.",
+        "FILE",
+        default=None,
+        dir_okay=False,
+        is_written=True,
     )
 
 

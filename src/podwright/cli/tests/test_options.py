@@ -35,6 +35,7 @@ class DrawOptions(Judged):
     draws: Draws = Draws.group("seed", "is_fair", counts_twice=True)
     names: tuple[str, ...] = option("Names.", "NAME", "--name", "-n", default=())
     output: Literal["table", "json"] = option("Format.", None, "-o", default="table")
+    report: Path | None = option("A file.", "FILE", default=None, is_written=True)
 
 
 app = command_app()
@@ -78,7 +79,7 @@ def test_the_options_of_a_group_stand_at_its_place_and_inherited_ones_last():
     lines = CliRunner().invoke(app, ["--help"]).stdout.splitlines()
     options = [line.split()[0].rstrip(",") for line in lines if line.lstrip().startswith("-")]
     assert options == [
-        "-f", "--count", "--seed", "--fair", "-n", "-o", "--exit-zero", "-h",
+        "-f", "--count", "--seed", "--fair", "-n", "-o", "--report", "--exit-zero", "-h",
     ]  # fmt: skip
     assert "$ draw --count 2" in (line.strip() for line in lines)
 
@@ -100,6 +101,28 @@ def test_options_have_defaults_also_those_that_a_command_does_not_have():
 def test_a_negative_result_is_status_1_unless_it_is_switched_off():
     called("--seed", "0", status=1)
     called("--seed", "0", "--exit-zero")
+
+
+@pytest.mark.parametrize(
+    ("report", "files", "error"),
+    [
+        ("in.yaml", ["in.yaml"], "'in.yaml' is a file that the command reads"),
+        ("in.yaml", ["a.yaml", "inputs/../in.yaml"], "is a file that the command reads"),
+        ("inputs/a.yaml", ["inputs"], "'inputs/a.yaml' is in inputs, which the command reads"),
+        ("in.yaml", ["."], "is in ., which the command reads"),
+        ("inputs/old.html", ["inputs"], ""),
+        ("inputs/new.yaml", ["inputs"], ""),
+        ("in.yaml", ["inputs", "-", "absent.yaml"], ""),
+    ],
+)
+def test_a_file_that_is_read_is_not_written(report, files, error, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inputs").mkdir()
+    for name in ("in.yaml", "inputs/a.yaml", "inputs/old.html"):
+        (tmp_path / name).touch()
+    result = CliRunner().invoke(app, [*files, "--report", report])
+    assert result.exit_code == (2 if error else 0)
+    assert error in " ".join(result.stderr.split())
 
 
 def test_a_wrong_value_of_an_option_of_a_group_is_named():
