@@ -9,7 +9,6 @@ devices of their cluster.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -17,11 +16,13 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import (
+    UNKNOWN_FIELD,
     Document,
     KubernetesObject,
     ResourceSlice,
     Unknown,
     api_group,
+    decoding_problem,
     encode,
     nearest,
     parse_duration,
@@ -48,9 +49,6 @@ _MOST_DEVICES: Final = 128
 _MOST_COUNTING_DEVICES: Final = 64
 _MOST_COUNTER_SETS: Final = 8
 """The limits of one slice. Upstream: staging/src/k8s.io/api/resource/v1/types.go"""
-
-_AT: Final = re.compile(r"^(?P<message>.*?) - at `\$\.?(?P<path>.*)`$", re.DOTALL)
-_UNKNOWN: Final = re.compile(r"^Object contains unknown field `(?P<name>.*)`$")
 
 
 class Links(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -186,7 +184,7 @@ def read_cards(document: Document) -> tuple[CardSpec | None, list[tuple[str, str
     try:
         cards = msgspec.convert(document, _Cards)
     except msgspec.ValidationError as error:
-        return None, [_field_and_message(str(error))]
+        return None, [_field_and_message(error)]
     if cards.api_version != API_VERSION:
         return None, [("apiVersion", unsupported(cards.api_version, [API_VERSION]))]
     spec = cards.spec
@@ -275,20 +273,18 @@ def slices_of_cards(
     return slices, []
 
 
-def _field_and_message(text: str) -> tuple[str, str]:
-    at = _AT.match(text)
-    message, path = (at["message"], at["path"]) if at else (text, "")
-    unknown = _UNKNOWN.match(message)
-    if unknown:
+def _field_and_message(error: msgspec.ValidationError) -> tuple[str, str]:
+    path, message = decoding_problem(error)
+    if message == UNKNOWN_FIELD:
+        outer, _, name = path.rpartition(".")
         names = {
             "spec": CardSpec,
             "spec.links": Links,
             "spec.binding": Binding,
             "spec.prepare": Prepare,
-        }.get(path, Partition if path.startswith("spec.partitions") else _Cards)
-        near = nearest(unknown["name"], names.__struct_encode_fields__)
-        path = f"{path}.{unknown['name']}".lstrip(".")
-        message = "unknown field" + (f'; did you mean "{near}"?' if near else "")
+        }.get(outer, Partition if outer.startswith("spec.partitions") else _Cards)
+        near = nearest(name, names.__struct_encode_fields__)
+        message += f'; did you mean "{near}"?' if near else ""
     return path, message
 
 

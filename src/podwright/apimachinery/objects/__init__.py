@@ -96,12 +96,14 @@ if TYPE_CHECKING:
         ResourceSliceSpec as ResourceSliceSpec,
     )
     from podwright.apimachinery.objects.errors import (
+        UNKNOWN_FIELD as UNKNOWN_FIELD,
         ArgumentError as ArgumentError,
         FieldError as FieldError,
         InputError as InputError,
         InvalidObject as InvalidObject,
         PodwrightError as PodwrightError,
         collecting as collecting,
+        decoding_problem as decoding_problem,
         described_type as described_type,
         invalid as invalid,
         nearest as nearest,

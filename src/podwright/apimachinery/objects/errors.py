@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import msgspec
 
@@ -18,6 +19,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _SHOWN = 50
+
+_OF_FIELD: Final = re.compile(r"Object (missing required|contains unknown) field `(.+)`")
+_EXPECTED: Final = re.compile(r"Expected `(.+?)`(?:, got `.+`)?(.*)")
+_DECODED: Final = {
+    "array": "a list", "bool": "true or false", "bytes": "Base64", "float": "a number",
+    "int": "an integer", "object": "an object", "str": "a string",
+}  # fmt: skip
 
 
 class PodwrightError(Exception):
@@ -176,6 +184,32 @@ def unsupported(value: Any, supported: Sequence[str]) -> str:
     if isinstance(value, str) and (near := nearest(value, supported)):
         message += f'; did you mean "{near}"?'
     return message
+
+
+UNKNOWN_FIELD: Final = "unknown field"
+
+
+def decoding_problem(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return the field that msgspec rejects, and what is wrong with it in the words of the others.
+
+    Returns
+    -------
+    path : str
+        The field, as Kubernetes writes it; "" for the whole value.
+    message : str
+        `UNKNOWN_FIELD` for a field that the struct does not have.
+    """
+    text, _, path = str(error).partition(" - at `")
+    path = path.rstrip("`").removeprefix("$").removeprefix(".")
+    of_field = _OF_FIELD.fullmatch(text)
+    if of_field:
+        path = f"{path}.{of_field[2]}".removeprefix(".")
+        return path, UNKNOWN_FIELD if "unknown" in of_field[1] else required()
+    expected = _EXPECTED.fullmatch(text)
+    if expected:
+        kinds = " or ".join(_DECODED.get(kind, kind) for kind in expected[1].split(" | "))
+        text = f"must be {kinds}{expected[2]}"
+    return path, text
 
 
 def nearest(value: str, choices: Iterable[str]) -> str | None:

@@ -14,7 +14,14 @@ from typing import Any
 
 import msgspec
 
-from podwright.apimachinery.objects import PodwrightError, YamlError, nearest, quoted, read_yaml
+from podwright.apimachinery.objects import (
+    PodwrightError,
+    YamlError,
+    decoding_problem,
+    nearest,
+    quoted,
+    read_yaml,
+)
 
 
 class ConnectionSettingsError(PodwrightError):
@@ -277,8 +284,10 @@ def _read(path: Path) -> _File:
     try:
         return msgspec.convert({} if document is None else _without_nulls(document), _File)
     except msgspec.ValidationError as error:
+        field, message = decoding_problem(error)
+        where = f"{field}: " if field else ""
         raise ConnectionSettingsError(
-            f"{path}: this is not a kubeconfig, or one with a wrong value: {error}"
+            f"{path}: this is not a kubeconfig, or one with a wrong value: {where}{message}"
         ) from error
 
 

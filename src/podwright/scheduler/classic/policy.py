@@ -23,6 +23,7 @@ from podwright.apimachinery.objects import (
     FieldError,
     InputError,
     aggregated,
+    decoding_problem,
     is_extended_resource,
     label_key_errors,
     nearest,
@@ -298,8 +299,8 @@ def _entry(value: Any, cls: type[T], path: str, problems: list[_Problem]) -> T |
     try:
         return msgspec.convert(without_nulls(value), cls)
     except msgspec.ValidationError as error:
-        message, _, inner = str(error).partition(" - at `$")
-        problems.append(_Problem(path + inner.rstrip("`"), message))
+        inner, message = decoding_problem(error)
+        problems.append(_Problem(f"{path}.{inner}" if inner else path, message))
         return None
 
 

@@ -65,7 +65,7 @@ def _specs(**spec: Any) -> list[dict[str, Any]]:
     ("spec", "field", "text"),
     [
         ({"count": 0}, "spec.count", "0: must be at least 1"),
-        ({"count": "2"}, "spec.count", "Expected `int`, got `str`"),
+        ({"count": "2"}, "spec.count", "must be an integer"),
         ({"links": {"attribute": "group", "size": 0}}, "spec.links.size", "0: must be at least 1"),
         ({"prepare": {"delay": "x"}}, "spec.prepare.delay", "must be a duration such as 5s"),
         ({"prepare": {"delay": "-1s"}}, "spec.prepare.delay", "-1s: must not be negative"),

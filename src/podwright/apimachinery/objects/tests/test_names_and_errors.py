@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import (
@@ -28,7 +29,12 @@ from podwright.apimachinery.objects.admission import (
     with_runtime_class,
     without_pod_level_resources,
 )
-from podwright.apimachinery.objects.errors import collecting, nearest
+from podwright.apimachinery.objects.errors import (
+    UNKNOWN_FIELD,
+    collecting,
+    decoding_problem,
+    nearest,
+)
 from podwright.apimachinery.objects.kinds import require_objects
 from podwright.apimachinery.objects.names import (
     label_key_errors,
@@ -139,6 +145,36 @@ def test_errors_are_collected_beside_a_default():
 )
 def test_values_in_messages(value, text):
     assert quoted(value) == text
+
+
+class Inner(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    counts: list[Annotated[int, msgspec.Meta(ge=0)]] = []
+    either: int | None = None
+
+
+class Outer(msgspec.Struct):
+    inner: Inner
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ([], ("", "must be an object")),
+        ({}, ("inner", "Required value")),
+        ({"inner": {}}, ("inner.name", "Required value")),
+        ({"inner": {"name": 1}}, ("inner.name", "must be a string")),
+        ({"inner": {"name": "a", "counts": 1}}, ("inner.counts", "must be a list")),
+        ({"inner": {"name": "a", "counts": [0, -1]}},
+         ("inner.counts[1]", "must be an integer >= 0")),
+        ({"inner": {"name": "a", "either": "b"}}, ("inner.either", "must be an integer or null")),
+        ({"inner": {"name": "a", "more": 1}}, ("inner.more", UNKNOWN_FIELD)),
+    ],
+)  # fmt: skip
+def test_errors_of_decoding_in_the_words_of_others(document, problem):
+    with pytest.raises(msgspec.ValidationError) as raised:
+        msgspec.convert(document, Outer)
+    assert decoding_problem(raised.value) == problem
 
 
 def test_messages_about_choices():

@@ -22,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Message, Receive
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, decoding_problem
 from podwright.online.apiserver.control.problems import Problem, read_body, read_json_object
 from podwright.online.apiserver.readers import Readers, begun
 from podwright.online.apiserver.records.run_collection import RunCollection
@@ -230,7 +230,7 @@ def read_query(request: Request, cls: type[Any] | None) -> Any:
         try:
             found[known[name]] = msgspec.convert(value, types[known[name]], strict=False)
         except msgspec.ValidationError as error:
-            raise Problem(422, str(error), field=name) from error
+            raise Problem(422, decoding_problem(error)[1], field=name) from error
     return cls(**found)
 
 

@@ -10,13 +10,18 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from podwright.apimachinery.objects import UNDECODABLE, InputError, PodwrightError, nearest
+from podwright.apimachinery.objects import (
+    UNDECODABLE,
+    UNKNOWN_FIELD,
+    InputError,
+    PodwrightError,
+    decoding_problem,
+    nearest,
+)
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 CONTENT_TYPE: Final = "application/problem+json"
-
-_UNKNOWN_FIELD: Final = "Object contains unknown field `"
 
 
 class Problem(PodwrightError):  # noqa: N818 - the name of the RFC
@@ -147,13 +152,12 @@ async def read_body(request: Request, cls: type[Body]) -> Body:
 
 def _field_problem(error: msgspec.ValidationError, cls: type[msgspec.Struct]) -> Problem:
     """Return an error of msgspec with its field, and the field that may have been meant."""
-    text, _, path = str(error).partition(" - at `$.")
-    path = path.rstrip("`")
-    if not text.startswith(_UNKNOWN_FIELD):
+    path, text = decoding_problem(error)
+    if text != UNKNOWN_FIELD:
         return Problem(422, text, field=path)
-    name = text.removeprefix(_UNKNOWN_FIELD).rstrip("`")
-    if path:
-        return Problem(422, f'unknown field "{name}"', field=f"{path}.{name}")
+    outer, _, name = path.rpartition(".")
+    if outer:
+        return Problem(422, f'unknown field "{name}"', field=path)
     known = [field.encode_name for field in msgspec.structs.fields(cls)]
     near = nearest(name, known)
     hint = f'did you mean "{near}"?' if near else f"there are {', '.join(sorted(known))}"

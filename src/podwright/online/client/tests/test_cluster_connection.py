@@ -89,7 +89,11 @@ def test_a_context_gives_address_token_and_certificates(tmp_path):
         ({"contexts": None}, "", 'context "two" does not exist; available: none'),
         ({"contexts": [{"name": "one"}]}, "one", 'context "one" names no cluster'),
         ({"clusters": [{"name": "b", "cluster": {}}]}, "", 'cluster "b" has no server'),
-        ({"clusters": [{"name": "b", "cluster": {"server": 1}}]}, "", "Expected `str`, got `int`"),
+        (
+            {"clusters": [{"name": "b", "cluster": {"server": 1}}]},
+            "",
+            "clusters[0].cluster.server: must be a string",
+        ),
     ],
 )
 def test_a_context_that_cannot_be_used_is_named_with_the_reason(

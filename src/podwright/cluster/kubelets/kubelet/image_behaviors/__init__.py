@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeVar
 import msgspec
 import yaml
 
-from podwright.apimachinery.objects import FieldError, InputError, parse_duration
+from podwright.apimachinery.objects import FieldError, InputError, decoding_problem, parse_duration
 from podwright.cluster.kubelets.kubelet.shell import Dialect
 
 ContainerRole = Literal["app", "init", "job"]
@@ -26,7 +26,6 @@ ContainerRole = Literal["app", "init", "job"]
 _Value = TypeVar("_Value")
 _CACHE_MAX: Final = 1024
 _ANY: Final = "*"
-_PLACE: Final = re.compile(r"(.*) - at `\$?\.?(.*)`$", re.DOTALL)
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -109,8 +108,7 @@ def read_image_behaviors(text: str, source: str) -> tuple[ImageBehavior, ...]:
     try:
         found = msgspec.convert(document, _File).images
     except msgspec.ValidationError as error:
-        parts = _PLACE.fullmatch(str(error))
-        message, path = (parts[1], parts[2]) if parts is not None else (str(error), "")
+        path, message = decoding_problem(error)
         raise InputError([FieldError(source=source, path=path, message=message)]) from None
     errors = [
         FieldError(source=source, path=f"images[{index}].run.duration", message=problem)

@@ -387,8 +387,8 @@ def test_files_of_images_declare_what_containers_do(part, at, state):
     ("text", "message"),
     [
         ("images: [", "images.yaml: not YAML"),
-        ("images: [{image: 1}]", "images.yaml: images[0].image: Expected `str`, got `int`"),
-        ("images: [{imgae: x}]", "Object contains unknown field `imgae`"),
+        ("images: [{image: 1}]", "images.yaml: images[0].image: must be a string"),
+        ("images: [{imgae: x}]", "images[0].imgae: unknown field"),
         ("images: [{run: {duration: soon}}]", "images.yaml: images[0].run.duration: "),
         ("images: [{run: {duration: -1s}}]", "must not be negative"),
         ("kind: Pod", "images.yaml: "),
