@@ -223,8 +223,7 @@ class Fixes:
         ]
         if not pod_edits.requires_other_nodes(self._pod, node):
             plans: list[Plan] = [tuple(select)]
-            # Labels under kubernetes.io describe the node: changing them would be a lie.
-            if not any("kubernetes.io/" in key for key in differing):
+            if not any(map(node_edits.describes_node, differing)):
                 plans.append(
                     tuple(
                         node_edits.set_label(node.name, key, value, labels.get(key))
@@ -348,8 +347,7 @@ class Fixes:
         edits = [
             node_edits.set_label(node.name, key, value, labels.get(key))
             for key, value in same.items()
-            # Labels under kubernetes.io describe the node: changing them would be a lie.
-            if labels.get(key) != value and "kubernetes.io/" not in key
+            if labels.get(key) != value and not node_edits.describes_node(key)
         ]
         edits += [
             node_edits.remove_taint(node.name, taint)

@@ -21,6 +21,10 @@ from podwright.scheduler.advice.pod_edits import taint_text
 
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
 HOSTNAME = "kubernetes.io/hostname"
+_DESCRIBING_DOMAINS = (
+    "amazonaws.com", "azure.com", "cloud.google.com", "eksctl.io", "k8s.aws", "k8s.io",
+    "karpenter.sh", "kubernetes.io", "nvidia.com",
+)  # fmt: skip
 
 
 def condition_behind(node: Node, taint: Taint) -> Condition | None:
@@ -94,6 +98,15 @@ def remove_taint(name: str, taint: Taint) -> Edit:
         node=name,
         on_node=change,
     )
+
+
+def describes_node(key: str) -> bool:
+    """Return whether a label states what a node is: to change it would be a lie.
+
+    Kubernetes, the provider or the operator of a device sets it, by its own domain.
+    """
+    domain, slash, _ = key.partition("/")
+    return bool(slash) and domain.endswith(_DESCRIBING_DOMAINS)
 
 
 def set_label(name: str, key: str, value: str, actual: str | None) -> Edit:

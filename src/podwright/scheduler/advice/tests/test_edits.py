@@ -62,6 +62,22 @@ def tainted(*taints, **spec):
     return with_fields(node, "spec", **spec)
 
 
+@pytest.mark.parametrize(
+    ("key", "describes"),
+    [
+        ("topology.kubernetes.io/zone", True),
+        ("karpenter.sh/nodepool", True),
+        ("karpenter.k8s.aws/instance-family", True),
+        ("cloud.google.com/gke-nodepool", True),
+        ("node.cluster.x-k8s.io/pool", True),
+        ("tier", False),
+        ("example.com/kubernetes.io", False),
+    ],
+)
+def test_labels_of_providers_describe_nodes(key, describes):
+    assert node_edits.describes_node(key) is describes
+
+
 def test_a_node_is_uncordoned_with_its_taint():
     edit = node_edits.uncordon("n")
     assert (edit.text, edit.command, edit.effort, edit.node) == (
