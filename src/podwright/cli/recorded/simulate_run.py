@@ -75,6 +75,7 @@ from podwright.simulation.recording import (
 )
 from podwright.simulation.scenarios import SCENARIO_HEAD_BYTES, is_scenario, load_scenario
 from podwright.simulation.world import (
+    SET_UNTIL,
     START_NS,
     Ending,
     EventFile,
@@ -261,6 +262,10 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
                 job_duration_ns=job_duration_ns,
                 is_complete=is_complete,
             )
+        collected.errors = [
+            msgspec.structs.replace(each, message=each.message.replace(SET_UNTIL, "set --until"))
+            for each in collected.errors
+        ]
         collected.raise_all()
     assert inputs is not None, "no inputs and no error"
     print_warnings((*loaded.warnings, *inputs.warnings))

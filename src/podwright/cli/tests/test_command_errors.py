@@ -222,3 +222,14 @@ def test_the_cache_of_dumps_is_where_a_system_has_caches(monkeypatch, system, va
     cache = document_cache()
     assert cache is not None
     assert (None if cache._folder is None else str(cache._folder)) == folder
+
+
+def test_a_simulation_without_end_names_the_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spec = '{schedule: "* * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never,'
+    Path("cron.yaml").write_text(
+        "{apiVersion: batch/v1, kind: CronJob, metadata: {name: c, namespace: default},"
+        f" spec: {spec} containers: [{{name: c, image: i}}]}}}}}}}}}}}}\n"
+    )
+    _, errors, status = command("simulate cron.yaml")
+    assert (status, errors.rpartition("; ")[2]) == (2, "set --until\n")

@@ -42,6 +42,7 @@ from podwright.simulation.scenarios.document import Configuration, Document, Nod
 from podwright.simulation.scenarios.kep140 import kep140_path
 from podwright.simulation.scenarios.load import Line, load_lines, trace_workload
 from podwright.simulation.world import (
+    SET_UNTIL,
     EventFile,
     PreparedRun,
     Run,
@@ -208,7 +209,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             path = join(path, error.path) if error.path else path
             error = msgspec.structs.replace(error, source=self.source, path=path)
         # The end of a scenario is not an option of a command.
-        message = error.message.replace("set --until", "set spec.stop.at")
+        message = error.message.replace(SET_UNTIL, "set spec.stop.at")
         return self.as_written(msgspec.structs.replace(error, message=message))
 
     def as_written(self, error: FieldError) -> FieldError:

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         Update as Update,
     )
     from podwright.simulation.world.inputs.run_inputs import (
+        SET_UNTIL as SET_UNTIL,
         EventFile as EventFile,
         Inputs as Inputs,
         endless_inputs as endless_inputs,

@@ -365,7 +365,7 @@ def test_errors_of_options_have_the_paths_of_the_scenario():
     }  # fmt: skip
     for source, path in cases.items():
         for inner, whole in (("", path), ("x[0]", f"{path}.x[0]")):
-            error = found._with_path(FieldError(source=source, path=inner, message="set --until"))
+            error = found._with_path(FieldError(source=source, path=inner, message="set until"))
             assert (error.source, error.path) == ("s.yaml", whole)
             assert error.message == "set spec.stop.at"
     other = FieldError(source="n.yaml", path="spec.operations[0].create.x", message="wrong")

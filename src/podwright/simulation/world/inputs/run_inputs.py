@@ -469,6 +469,10 @@ def _wrong_usages(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
             yield msgspec.structs.replace(error, source=entry.source)
 
 
+SET_UNTIL: Final = "set until"
+"""The name of the argument; a command and a scenario name their own in place of it."""
+
+
 def endless_inputs(sourced: Sequence[Sourced], *, has_trace: bool = False) -> Iterator[FieldError]:
     """Yield an error for each object with which a run without an end would never stop.
 
@@ -482,12 +486,12 @@ def endless_inputs(sourced: Sequence[Sourced], *, has_trace: bool = False) -> It
     for entry in sourced:
         is_scaled = has_trace or entry.object.key in scaled
         if kind_of(entry.object) == _AUTOSCALER and is_scaled:
-            message = "compares the declared usage without end; set --until"
+            message = f"compares the declared usage without end; {SET_UNTIL}"
             yield FieldError(source=entry.source, path="spec.metrics", message=message)
         if kind_of(entry.object) == _CRON_JOB:
             spec = encode(entry.object).get("spec") or {}
             if not spec.get("suspend"):
-                message = "starts jobs without end; set --until"
+                message = f"starts jobs without end; {SET_UNTIL}"
                 yield FieldError(source=entry.source, path="spec.schedule", message=message)
 
 

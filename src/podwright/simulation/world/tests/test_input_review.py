@@ -428,8 +428,8 @@ def test_what_never_ends_needs_an_end():
     cron_job: Any = encode(CRON)
     suspended = cron_job | {"spec": cron_job["spec"] | {"suspend": True}}
     sourced = [Sourced("f: 1", CRON), Sourced("f: 2", decode(suspended)), Sourced("f: 3", SCALER)]
-    cron = "f: 1: spec.schedule: starts jobs without end; set --until"
-    scaler = "f: 3: spec.metrics: compares the declared usage without end; set --until"
+    cron = "f: 1: spec.schedule: starts jobs without end; set until"
+    scaler = "f: 3: spec.metrics: compares the declared usage without end; set until"
     assert [str(each) for each in endless_inputs(sourced, has_trace=False)] == [cron]
     assert [str(each) for each in endless_inputs(sourced, has_trace=True)] == [cron, scaler]
     # What else it lacks is another error.

@@ -224,7 +224,7 @@ def test_workloads_that_were_not_validated_are_judged_with_the_other_inputs(tmp_
 
 def test_a_cron_job_needs_an_end_unless_it_is_suspended(read):
     (error,) = errors_of(read, CRON_JOB)
-    assert error.endswith("spec.schedule: starts jobs without end; set --until")
+    assert error.endswith("spec.schedule: starts jobs without end; set until")
     assert list(read(CRON_JOB, is_endless=False))
     assert list(read(CRON_JOB.replace("spec: {schedule", "spec: {suspend: true, schedule", 1)))
 
@@ -256,7 +256,7 @@ def test_an_autoscaler_of_declared_usage_needs_an_end(tmp_path):
     with pytest.raises(InputError) as raised:
         read(DECLARED, is_endless=True)
     (error,) = raised.value.errors
-    assert str(error).endswith("spec.metrics: compares the declared usage without end; set --until")
+    assert str(error).endswith("spec.metrics: compares the declared usage without end; set until")
     assert read(DECLARED, is_endless=False).review.ignored_kinds == ()
     undeclared = DECLARED.replace("kwok.x-k8s.io/", "example.com/")
     (ignored,) = read(undeclared, is_endless=True).review.ignored_kinds
@@ -328,7 +328,7 @@ def test_an_autoscaler_follows_a_usage_trace(tmp_path):
     text = DECLARED.replace(", annotations: {kwok.x-k8s.io/usage-cpu: 500m}", "")
     cluster.write_text(f"{text}  {metrics}\n---{NODE}")
     assert len(pw.simulate([cluster], events=[trace], until="5m").node_of) == 2
-    with pytest.raises(InputError, match="set --until"):
+    with pytest.raises(InputError, match="set until"):
         pw.simulate([cluster], events=[trace])
 
 
