@@ -8,8 +8,9 @@ from tests.e2e.test_up import PODS, pod, up
 SHADOW = "/podwright/v1/shadow"
 
 
-def bind(served, name, node):
-    served.send("POST", PODS, pod(name))
+def bind(served, name, node, **spec):
+    body = pod(name)
+    served.send("POST", PODS, body | {"spec": body["spec"] | spec})
     target = {"apiVersion": "v1", "kind": "Node", "name": node}
     binding = {"metadata": {"name": name}, "target": target}
     status, found = served.send("POST", f"{PODS}/{name}/binding", binding)
@@ -54,7 +55,9 @@ def test_the_agreement_is_served_while_it_is_made_and_written_at_the_end(tmp_pat
         served.eventually(SHADOW, lambda found: found["bindings"]["total"] == 5)
         # This one is not final when the server stops.
         bind(served, "e", "node-1")
+        bind(served, "f", "node-1", schedulerName="other")
         assert served.end() == 0
+        assert 'shadowed: 1 bindings of pods with the schedulerName "other"' in served.text()
         assert "bindings=6 agreed=5 explained=0 unexplained=1" in served.text()
     written = json.loads((tmp_path / "shadowed/agreement.json").read_text())
     assert written["differences"] == found["differences"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -69,11 +70,7 @@ def run_shadow(options: ShadowOptions) -> bool:
             f"warning: {record.source}: line {record.unterminated_line}: "
             "ignored, since it has no line feed"
         )
-    print_warnings(
-        f"{path}: {count} bindings of pods with the schedulerName {quoted(name)} are not compared; "
-        "give the configuration of this scheduler with --config"
-        for name, count in sorted(shadow.other_bindings.items())
-    )
+    warn_of_others(path, shadow.other_bindings)
     announce_compilation()
     looked_at = progress(shadow.findings(), "comparing decisions", shadow.attempt_count)
     findings = [finding for finding in looked_at if finding is not None]
@@ -86,6 +83,15 @@ def run_shadow(options: ShadowOptions) -> bool:
         _print(report, record, log, findings, shows_all=output == "wide")
     counted = (report.bindings, report.preemptions)
     return all(100 * one.unexplained <= options.allow * one.total for one in counted)
+
+
+def warn_of_others(path: Path, bindings: Mapping[str, int]) -> None:
+    """Warn of the bindings that are not compared, by the schedulers that made them."""
+    print_warnings(
+        f"{path}: {count} bindings of pods with the schedulerName {quoted(name)} are not compared; "
+        "give the configuration of this scheduler with --config"
+        for name, count in sorted(bindings.items())
+    )
 
 
 # ---------------------------------------------------------------- finding the files

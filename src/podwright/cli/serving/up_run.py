@@ -22,7 +22,7 @@ from podwright.cli.clusters.options import (
     address_of_source,
 )
 from podwright.cli.clusters.remote_work import warn_of_version
-from podwright.cli.clusters.shadow_run import RECORD, print_agreement
+from podwright.cli.clusters.shadow_run import RECORD, print_agreement, warn_of_others
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.decisions.warm_up_run import kernels_in_background
 from podwright.cli.file_reading import ErrorCollector
@@ -403,6 +403,7 @@ def write_agreement(folder: Path, feed: ShadowFeed) -> None:
         If the file cannot be written.
     """
     report = feed.finish()
+    warn_of_others(folder, feed.other_bindings)
     print_agreement(report)
     path = folder / AGREEMENT
     try:

@@ -9,6 +9,7 @@ cost and the memory depend on the rate of changes, not on how long the cluster r
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, get_args
 
@@ -63,6 +64,11 @@ class LiveShadow:
     delay_ns : int
         The most that a change may reach the scheduler late.
 
+    Attributes
+    ----------
+    other_bindings : mapping of str to int
+        How many pods were bound whose scheduler is not in the configuration, by its name.
+
     Raises
     ------
     InputError
@@ -92,7 +98,8 @@ class LiveShadow:
         self._preemptions = agreement(())
         self._differences: list[Finding] = []
         # The configuration is checked before there is anything to compare.
-        self._shadow(Record(source="", lines=()))
+        self._schedulers = self._shadow(Record(source="", lines=())).schedulers
+        self.other_bindings = Counter[str]()
 
     # ---------------------------------------------------------------- changes
 
@@ -132,6 +139,9 @@ class LiveShadow:
             self._lines.append(line)
             if isinstance(new, Pod):
                 self._note_waiting(line, new)
+                name = new.spec.scheduler_name
+                if name not in self._schedulers and is_binding(line):
+                    self.other_bindings[name] += 1
 
     def _note_waiting(self, line: RecordLine, pod: Pod) -> None:
         if line.event != "Delete" and waits_to_be_bound(pod):

@@ -301,6 +301,8 @@ class Shadow:
         The number of attempts.
     failed_count, same_message_count : int
         The attempts so far that found no node, and those of them with podwright's message.
+    schedulers : frozenset of str
+        The names of the schedulers whose bindings are compared.
     other_bindings : mapping of str to int
         How many pods were bound whose scheduler is not in the configuration, by its name.
 
@@ -323,7 +325,7 @@ class Shadow:
         checks_nodes: bool = True,
     ) -> None:
         scheduler = _scheduler(configuration, gates, plugins, source)
-        names = frozenset(scheduler.profiles)
+        names = self.schedulers = frozenset(scheduler.profiles)
         bindings = [
             (line.line, line.object)
             for line in record.lines

@@ -8,6 +8,7 @@ was found.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 
 from podwright.cluster.store import ObjectStore
@@ -77,6 +78,11 @@ class ShadowFeed:
                 compared = shadow.compare(now_ns)
             shadow.settle(compared)
         return shadow.report()
+
+    @property
+    def other_bindings(self) -> Mapping[str, int]:
+        """How many pods were bound by each scheduler that is not in the configuration."""
+        return self._shadow.other_bindings
 
     def finish(self) -> ShadowReport:
         """Compare all decisions that are left, and return the agreement; no change follows."""

@@ -98,6 +98,7 @@ def test_the_decisions_of_a_scheduler_with_another_name_are_not_compared():
         cluster.bind(ms + 10, web, "n1" if name == "theirs" else "n2")
     live, _ = followed(cluster.record(), 1)
     assert (live.report().bindings.total, live.report().bindings.agreed) == (1, 1)
+    assert live.other_bindings == {"theirs": 1}
 
 
 def test_a_decision_is_open_until_later_changes_cannot_matter():
