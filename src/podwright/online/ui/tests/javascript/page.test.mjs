@@ -478,12 +478,14 @@ test("an autoscaler adds and removes nodes", () => {
   const offer = (group, ...reasons) => ({ group, helps: !reasons.length, reasons });
   const sizes = [{ size: 0 }, { size: 3 }, { size: 1 }];
   const pods = [{ pod: "a", node: "", groups: [offer("small"), offer("large", "r", "s")], chosen: ["small"] }, { pod: "b", node: "n1", groups: [], chosen: [] }];
-  const reply = { pods, groups: [{ name: "small", sizes, nodeHours: 1, cost: 0.5 }], newNodes: [NEW_NODE], removedNodes: ["n2"], moves: [...PLACED, { node: "n2", to: "n1", requests: { cpu: 1 } }], pending: ["c"] };
+  const nodes = [{ node: "n1", group: "small", reason: "NotReplicated", message: "m" }, { node: "n2", group: "small", reason: "", message: "" }];
+  const reply = { pods, nodes, groups: [{ name: "small", sizes, nodeHours: 1, cost: 0.5 }], newNodes: [NEW_NODE], removedNodes: ["n2"], moves: [...PLACED, { node: "n2", to: "n1", requests: { cpu: 1 } }], pending: ["c"] };
   const found = answer(reply);
   assert.deepEqual(found.findings, ["The groups get 1 new node; 2 pending pods find a node.", "1 node is not needed and removed: n2.", "1 pod has no node at the end: c."]);
   assert.deepEqual(found.tables.map(({ rows }) => rows), [
     [["small", "0", "3", "1", "1.00", "0.50"]],
     [["a", "small", "yes", "chosen by the expander"], ["a", "large", "no", "r, s"], ["b", "", "", "fits on n1"]],
+    [["n1", "small", "NotReplicated", "m"]],
   ]);
   assert.deepEqual([found.nodes.get("new").role, found.nodes.get("n2").role, found.nodes.get("n1").pods], ["added", "removed", 2]);
   const quiet = answer({ ...reply, newNodes: [], removedNodes: ["a", "b"], moves: [], pending: ["c", "d"] });
