@@ -272,12 +272,11 @@ class DeviceRefusals:
         """Return which selector or constraint refuses a device."""
         if reason.startswith(CONSTRAINT):
             return int(reason.removeprefix(CONSTRAINT))
-        if reason != NOT_SELECTED:
-            return 0
         devices = self._cluster.devices
         device_class = devices.classes.get(choice.class_name)
         of_class = () if device_class is None else device_class.spec.selectors
-        for selectors, sign in ((of_class, -1), (choice.selectors, 1)):
+        examined = ((of_class, -1), (choice.selectors, 1)) if reason == NOT_SELECTED else ()
+        for selectors, sign in examined:
             for index, selector in enumerate(selectors, 1):
                 if not devices.selection.matches((selector,), device, ""):
                     return sign * index

@@ -432,6 +432,17 @@ def test_the_nearest_node_lacks_least_and_says_what():
     assert msgspec.structs.asdict(near[0])["devices"] == ()
 
 
+def test_what_a_plugin_says_about_a_node_replaces_what_it_lacks():
+    def details(plugin: str, node: str) -> tuple[str, ...]:
+        return (f"{plugin} on {node}",) if node == "a" else ()
+
+    nodes = [make_node(name, cpu="1") for name in "ab"]
+    near = nearest_nodes(*explained(make_pod("p", cpu="2"), *nodes), details=details)
+    assert {each.node: each.lacks for each in near} == {
+        "a": ("NodeResourcesFit on a",), "b": ("cpu: requests 2, 1 free of 1",),
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("names", ["abc", "cba", "bac"])
 def test_of_equally_near_nodes_the_first_that_arrived_is_first(names: str) -> None:
     nodes = [make_node(name, cpu="1") for name in names]

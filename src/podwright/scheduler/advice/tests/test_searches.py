@@ -319,6 +319,20 @@ def test_the_highest_priority_is_tried_before_all_others(fits_from, spec, classe
     assert bool(made._found) is (fits_from != 9_999)
 
 
+def test_other_priorities_are_tried_if_the_outcome_of_the_highest_is_unknown():
+    class Unknown(Scripted):
+        def run(self, change):
+            if change.pod.priority == 3_001:
+                raise UnknownReply("no reply")
+            return super().run(change)
+
+    pod = pending(priority=3)
+    made, _ = search(never, pod, make_node("n", cpu="4"), *LEVELS)
+    made._trial = trial = Unknown(made._trial.explanation, never)
+    made._search(list(made._priorities(pod)))
+    assert raised(trial) == [4, 8]
+
+
 def test_pods_are_evicted_in_trials_of_a_higher_priority_only():
     made, trial = search(never, pending(), *tainted(3), placed("o", "n000"))
     made.run()
