@@ -475,11 +475,11 @@ def test_the_replica_sets_of_a_deployment_that_are_missing_are_those_of_its_pods
 
 
 def test_the_latest_replica_set_is_that_of_the_youngest_pod():
-    deployment = workload("Deployment", metadata=SERVER)
+    revision = {"annotations": {"deployment.kubernetes.io/revision": "7"}}
     pods = [pod_of_set("a", "a", "01"), pod_of_set("b", "a", "05"), pod_of_set("c", "b", "03")]
-    latest, older = missing_replica_sets([deployment, *pods])
-    templates = [encode(each)["spec"]["template"]["spec"] for each in (latest, older)]
-    assert templates == [encode(deployment)["spec"]["template"]["spec"], encode(pods[2])["spec"]]
+    found = missing_replica_sets([workload("Deployment", metadata={**SERVER, **revision}), *pods])
+    annotations = {each.key: each.metadata.annotations for each in found}
+    assert annotations == {"shop/web-a": revision["annotations"], "shop/web-b": {}}
 
 
 def test_the_template_of_an_older_set_is_like_its_first_pod():

@@ -135,12 +135,14 @@ def test_an_object_with_the_name_of_a_rejected_pod_is_created() -> None:
 
 
 def test_notes_about_claims_come_behind_those_about_autoscalers() -> None:
-    claim = {"name": "gpu", "resourceClaimTemplateName": "none"}
-    pod = given_pod("a")
-    pod = decode(pod.raw | {"spec": POD_SPEC | {"resourceClaims": [claim]}})
-    first, second = expand([pod, autoscaler("api", maxReplicas=5)]).notes
+    pods = [
+        decode(given_pod(name).raw | {"spec": POD_SPEC | {"resourceClaims": [
+            {"name": "gpu", "resourceClaimTemplateName": f"of-{name}"}]}})
+        for name in "ab"
+    ]  # fmt: skip
+    first, *others = expand([*pods, autoscaler("api", maxReplicas=5)]).notes
     assert first.startswith("HorizontalPodAutoscaler shop/scaler has no effect")
-    assert "none" in second
+    assert ["of-a" in others[0], "of-b" in others[1], len(others)] == [True, True, 2]
 
 
 def test_kinds_that_need_an_api_server_are_named() -> None:
