@@ -173,7 +173,7 @@ class _Changes:
     def put(self, manifest: Document, path: str) -> None:
         """Create or replace an object."""
         metadata = manifest.get("metadata")
-        known = built_in().find(manifest.get("apiVersion"), manifest.get("kind"))
+        known = built_in().find(manifest.get("apiVersion", ""), manifest.get("kind", ""))
         if isinstance(metadata, dict) and known is not None and known.row.namespaced:
             manifest = manifest | {"metadata": {"namespace": "default"} | metadata}
         self._read(manifest, path)
