@@ -221,6 +221,15 @@ class Gated(pw.Plugin):
         return pw.Status.unschedulable(f"not in {self.zone}") if is_on else pw.Status()
 
 
+class GatesFirst(Gated):
+    """Takes its gates before its other settings."""
+
+    name = "GatesFirst"
+
+    def __init__(self, *, gates, zone):
+        super().__init__(zone, gates=gates)
+
+
 class KeepsNoGates(Gated):
     """Keeps only the value of a gate."""
 
@@ -233,9 +242,10 @@ class KeepsNoGates(Gated):
 
 def test_a_plugin_is_made_again_with_the_gates_that_it_had():
     gates = pw.parse_gates("TaintTolerationComparisonOperators=true")
-    report = check_plugin(Gated("a", gates=gates))
-    assert not report.findings
-    assert "settings" in report.checked
+    for plugin in Gated("a", gates=gates), GatesFirst(gates=gates, zone="a"):
+        report = check_plugin(plugin)
+        assert not report.findings
+        assert "settings" in report.checked
     report = check_plugin(KeepsNoGates(gates=gates))
     assert not report.findings
     assert "settings" not in report.checked

@@ -245,6 +245,7 @@ def test_a_mistake_is_reported_for_five_pods_or_nodes(checked, check, texts):
     assert [(each.check, each.message) for each in report.findings] == [
         (check, text) for text in texts
     ]
+    assert check in report.checked
 
 
 @pytest.mark.parametrize("score", [0, 1, 99, 100])
