@@ -80,10 +80,11 @@ def test_without_seconds_a_ready_pod_is_available_at_once() -> None:
     assert counts.available(NOW) == 1, "the clock of its node is a minute ahead"
 
 
-def test_a_ready_pod_is_available_after_its_seconds() -> None:
-    counts = PodCounts(PodCriteria(SELECTOR, min_ready_seconds=10))
+@pytest.mark.parametrize("seconds", [1, 10])
+def test_a_ready_pod_is_available_after_its_seconds(seconds: int) -> None:
+    counts = PodCounts(PodCriteria(SELECTOR, min_ready_seconds=seconds))
     counts.put(a_pod(ready=0))
-    due_ns = NOW + 10 * SECOND
+    due_ns = NOW + seconds * SECOND
     assert (counts.available(due_ns - 1), counts.next_available_ns()) == (0, due_ns)
     assert counts.put(a_pod(ready=5)), "it was not ready in between"
     assert (counts.available(due_ns), counts.next_available_ns()) == (0, due_ns + 5 * SECOND)
