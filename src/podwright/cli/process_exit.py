@@ -68,12 +68,15 @@ def keep_from_typer() -> Iterator[None]:
 def is_system_failure(error: BaseException) -> bool:
     """Return whether the system, such as a full disk, caused an error, and not the input.
 
-    A cluster that does not answer, or rejects a request, is part of the system.
+    A cluster that does not answer, or rejects a request, is part of the system. What a plugin
+    raises when it is made is of the plugin.
     """
     cause: BaseException | None = error
     while cause is not None:
         if getattr(cause, "is_remote", False):
             return True
+        if getattr(cause, "is_of_plugin", False):
+            return False
         if isinstance(cause, OSError) and cause.errno in _OF_THE_SYSTEM:
             return True
         if getattr(cause, "sqlite_errorname", "").startswith(_OF_THE_DISK):

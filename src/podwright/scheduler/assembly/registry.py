@@ -174,6 +174,9 @@ class Registry:
 class BrokenPlugin(InputError):  # noqa: N818 - named for what it is
     """A plugin that cannot be made, whatever its arguments are."""
 
+    is_of_plugin = True
+    """The plugin is wrong, also if the system caused what it raised."""
+
 
 class FieldPlace(NamedTuple):
     """A field of a configuration."""
