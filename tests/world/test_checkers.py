@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from tests.world.checkers.budgets import Budgets
 from tests.world.checkers.capacity import Capacity
-from tests.world.checkers.convergence import Convergence
+from tests.world.checkers.convergence import DESIRED_REPLICAS, Convergence
 from tests.world.checkers.pod_lifecycle import PodLifecycle
-from tests.world.workloads import a_budget, a_deployment, a_job
+from tests.world.workloads import a_budget, a_deployment, a_job, a_template, an_object
 
 from podwright.apimachinery.objects import KubernetesObject, with_fields
+from podwright.apimachinery.schema import decode
 from podwright.simulation.world.world import World
 from podwright.testing import make_node, make_pod
 
@@ -69,3 +71,40 @@ def test_workloads_without_controllers():
         "Deployment default/web",
         "Job default/j1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts", "desired", "is_reported"),
+    [
+        pytest.param("Recreate", (1, 1), "1", False, id="upstream scales nothing"),
+        pytest.param("Recreate", (1, 1), "2", True, id="not a changed number"),
+        pytest.param("Recreate", (1, 0), "1", True, id="one active set"),
+        pytest.param("RollingUpdate", (1, 1), "1", True, id="a rolling update"),
+    ],
+)
+def test_a_recreated_deployment_that_upstream_leaves(kind, counts, desired, is_reported):
+    world = World(controllers=())
+    spec = {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": a_template("web", "1", 1),
+    }
+    strategy = {"strategy": {"type": kind}}
+    world.add(an_object("Deployment", "apps/v1", "default", "web", spec | strategy))
+    made = world.store.get(("apps", "Deployment"), "default/web")
+    assert made is not None
+    owner = {
+        "apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": made.uid,
+        "controller": True,
+    }  # fmt: skip
+    for number, count in enumerate(counts):
+        name = f"web-{number}"
+        replica_set = an_object(
+            "ReplicaSet", "apps/v1", "default", name, spec | {"replicas": count}
+        ).raw
+        metadata = {**replica_set["metadata"], "ownerReferences": [owner]}
+        metadata["annotations"] = {DESIRED_REPLICAS: desired}
+        world.add(decode({**replica_set, "metadata": metadata}))
+    checker = Convergence()
+    checker.after_recovery(world)
+    assert len(checker.violations) == is_reported

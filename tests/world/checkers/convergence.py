@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tests.world.checkers import Checker
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.simulation.world.world import World
 
+DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 SIZES = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 DAEMONS = ("desiredNumberScheduled", "numberAvailable", "updatedNumberScheduled")
 
@@ -15,6 +16,27 @@ def deployment(spec: Document, status: Document) -> bool:
     """Whether all pods of a deployment are updated and available."""
     sizes = {status.get(name, 0) for name in SIZES}
     return sizes == {spec["replicas"]} and not status.get("unavailableReplicas")
+
+
+def is_left(obj: KubernetesObject, world: World) -> bool:
+    """Whether upstream's controller leaves a deployment whose rollout is not complete.
+
+    It handles a changed number of replicas before a rollout, and scales nothing if the strategy is
+    Recreate and several ReplicaSets are active: those of a rolling update before.
+
+    Upstream: pkg/controller/deployment/sync.go, isScalingEvent and scale
+    """
+    spec = obj.raw["spec"]
+    active = [
+        each
+        for each in world.store.list(("apps", "ReplicaSet")).objects
+        if (owner := each.metadata.controller) is not None
+        and owner.uid == obj.uid
+        and each.raw["spec"].get("replicas")
+    ]
+    requested = {each.metadata.annotations.get(DESIRED_REPLICAS) for each in active}
+    is_recreate = (spec.get("strategy") or {}).get("type") == "Recreate"
+    return is_recreate and len(active) > 1 and requested != {str(spec["replicas"])}
 
 
 def stateful_set(spec: Document, status: Document) -> bool:
@@ -53,6 +75,8 @@ class Convergence(Checker):
         for group, kind, has_all in WORKLOADS:
             for obj in world.store.list((group, kind)).objects:
                 spec, status = obj.raw.get("spec") or {}, obj.raw.get("status") or {}
+                if kind == "Deployment" and is_left(obj, world):
+                    continue
                 if not has_all(spec | {"nodes": len(world.nodes)}, status):
                     self.report(f"{kind} {obj.key} requests {spec}: {status}", world.now_ns)
         for namespace in world.store.list(("", "Namespace")).objects:

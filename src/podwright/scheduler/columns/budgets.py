@@ -67,7 +67,7 @@ class BudgetIndex:
         self.version = 0
         self._objects: dict[tuple[str, str], PodDisruptionBudget] = {}
         self._budgets: dict[tuple[str, str], Budget] = {}
-        self._by_namespace: dict[str, tuple[Budget, ...]] = {}
+        self._by_namespace: dict[str, list[Budget]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._objects)
@@ -77,39 +77,42 @@ class BudgetIndex:
         if not isinstance(obj, PodDisruptionBudget):
             return
         key = (obj.metadata.namespace, obj.metadata.name)
-        old = self._objects.get(key)
+        old, budget = self._objects.get(key), self._budgets.get(key)
         self._objects[key] = obj
-        status = obj.status
-        # The allowed disruptions change often, and need no new numbers.
-        if (
-            old is not None
-            and old.spec.selector == obj.spec.selector
-            and old.status.disrupted_pods.keys() == status.disrupted_pods.keys()
-        ):
-            self.allowed[self._budgets[key].number] = status.disruptions_allowed
+        allowed = obj.status.disruptions_allowed
+        if old is None or budget is None:
+            self.version += 1
+            self._add(key, Budget(len(self.allowed), _compile(obj), _exempt(obj)), allowed)
             return
-        self._rebuild()
+        # Numbers stay: the status changes with each eviction, and there may be many budgets.
+        self.allowed[budget.number] = allowed
+        if old.spec.selector != obj.spec.selector:
+            budget.selector = _compile(obj)
+        elif old.status.disrupted_pods.keys() == obj.status.disrupted_pods.keys():
+            return
+        budget.exempt = _exempt(obj)
+        self.version += 1
 
     def delete(self, obj: Object) -> None:
         """Take a budget out; others are ignored."""
-        if isinstance(obj, PodDisruptionBudget):
-            key = (obj.metadata.namespace, obj.metadata.name)
-            if self._objects.pop(key, None) is not None:
-                self._rebuild()
-
-    def _rebuild(self) -> None:
-        """Give all budgets new numbers; they change seldom and are few."""
+        if not isinstance(obj, PodDisruptionBudget):
+            return
+        key = (obj.metadata.namespace, obj.metadata.name)
+        if self._objects.pop(key, None) is None:
+            return
+        budgets, allowed = self._budgets, self.allowed
+        del budgets[key]
+        self._budgets, self._by_namespace, self.allowed = {}, {}, []
         self.version += 1
-        self.allowed = []
-        self._budgets = {}
-        by_namespace: dict[str, list[Budget]] = {}
-        for key, obj in self._objects.items():
-            selector = _compile(obj)
-            exempt = frozenset(obj.status.disrupted_pods)
-            budget = self._budgets[key] = Budget(len(self.allowed), selector, exempt)
-            self.allowed.append(obj.status.disruptions_allowed)
-            by_namespace.setdefault(key[0], []).append(budget)
-        self._by_namespace = {name: tuple(there) for name, there in by_namespace.items()}
+        for other, budget in budgets.items():
+            left = allowed[budget.number]
+            budget.number = len(self.allowed)
+            self._add(other, budget, left)
+
+    def _add(self, key: tuple[str, str], budget: Budget, allowed: int) -> None:
+        self._budgets[key] = budget
+        self._by_namespace.setdefault(key[0], []).append(budget)
+        self.allowed.append(allowed)
 
     def of(self, pod: Pod) -> tuple[int, ...]:
         """Return the numbers of the budgets that cover `pod`."""
@@ -143,6 +146,10 @@ class BudgetIndex:
                 violates |= left[number] < 0
             (violating if violates else others).append(placed)
         return violating, others
+
+
+def _exempt(budget: PodDisruptionBudget) -> frozenset[str]:
+    return frozenset(budget.status.disrupted_pods)
 
 
 def _compile(budget: PodDisruptionBudget) -> Selector:

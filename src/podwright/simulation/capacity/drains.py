@@ -4,10 +4,10 @@ Theory of operation
 -------------------
 The plan is what happens in a world: it starts with the cluster, cordons the nodes and drains them
 in steps. A step has the nodes whose evictions the budgets allow at that time, all together; if
-there is no such node, the one that has to wait least. Each step is tried in a fork of the world,
-and ends when all evicted pods are gone and those that replace them are running. A step that is
-still blocked after a while is discarded: its node cannot be drained, and the plan says by which
-budget.
+there is no such node, the one that has to wait least. A step ends when all evicted pods are gone
+and those that replace them are running. A step that is still blocked after a while is discarded,
+and the world continues from a copy that was made before it: its node cannot be drained, and the
+plan says by which budget.
 
 A surge upgrade of nodes adds new nodes before each step, and deletes the drained ones after it.
 """
@@ -60,10 +60,11 @@ from podwright.simulation.world import (
     Cordon,
     Delete,
     Drain,
-    FailedCreations,
     Observer,
     Put,
+    Report,
     World,
+    WorldCopy,
     with_job_duration,
 )
 
@@ -323,11 +324,14 @@ def settle_world(world: World, advance: Advance = unwatched) -> bool:
         advance(number, 0)
         world.run_until_ns(world.now_ns + _SETTLE_NS, progress=False)
         pods = [pod for pod in world.pods if not pod.is_terminal]
-        are_running = all(is_ready(pod) and not pod.is_terminating for pod in pods)
-        jobs = world.store.list(("batch", "Job")).objects
-        if not world.draining_nodes and are_running and not any(map(lacks_pods, jobs)):
+        state = [(pod.uid, pod.spec.node_name, is_ready(pod)) for pod in pods]
+        if (
+            not world.draining_nodes
+            and all(pod_is_ready for _, _, pod_is_ready in state)
+            and not any(pod.is_terminating for pod in pods)
+            and not any(map(lacks_pods, world.store.list(("batch", "Job")).objects))
+        ):
             return True
-        state = sorted((pod.uid, pod.spec.node_name, is_ready(pod)) for pod in pods)
         unchanged = unchanged + 1 if state == before else 0
         before = state
         if unchanged >= (_PATIENCE if world.draining_nodes else 6):
@@ -442,7 +446,9 @@ class _Planner:
         """Return the nodes of the next step, and the budgets for which they have to wait."""
         budgets = budgets_of(self._world)
         room = {budget.key: budget.status.disruptions_allowed for budget in budgets}
-        needs = {name: self._needs(name, budgets) for name in nodes}
+        covering = _matches_by_namespace(budgets)
+        evicted = evicted_pods(self._world)
+        needs = {name: _needs(evicted.get(name, ()), covering) for name in nodes}
         chosen: list[str] = []
         for name in sorted(nodes, key=lambda each: needs[each].total()):
             if self._most_nodes and len(chosen) == self._most_nodes:
@@ -459,32 +465,20 @@ class _Planner:
         )
         return [least], tuple(key for key, count in needs[least].items() if count > room[key])
 
-    def _needs(self, node: str, budgets: Sequence[PodDisruptionBudget]) -> Counter[str]:
-        """Return how many disruptions of each budget the drain of a node takes."""
-        found: Counter[str] = Counter()
-        for pod in evicted_pods(self._world, node):
-            found.update(
-                budget.key
-                for budget in budgets
-                if budget.namespace == pod.namespace
-                and label_selector(budget.spec.selector).matches(pod.metadata.labels)
-            )
-        return found
-
     def _step(
         self, nodes: Sequence[str], waits_for: tuple[str, ...]
     ) -> tuple[DrainStep | None, list[BlockedNode]]:
         """Try a step; the world is the one after it if it succeeds."""
-        failed = FailedCreations()
-        world = self._world.fork(observers=(failed,))
-        before = {pod.uid: pod for pod in world.pods}
-        was_pending = {pod.key for pod in world.pods if not pod.spec.node_name}
-        leaving = [pod for name in nodes for pod in evicted_pods(world, name)]
+        world = self._world
+        copy = WorldCopy(world)
+        pods, evicted = world.pods, evicted_pods(world)
+        before = {pod.uid for pod in pods}
+        was_pending = {pod.key for pod in pods if not pod.spec.node_name}
+        leaving = [pod for name in nodes for pod in evicted.get(name, ())]
         added = [self._new_node(world, name) for name in nodes] if self._surge else []
         if added:
             settle_world(world)
-        start_ns, drains = world.now_ns, len(world.report().drains)
-        rejected = world.report().evictions.rejected
+        start_ns, former = world.now_ns, world.report()
         for name in nodes:
             world.do(Drain(name))
         is_done = settle_world(world)
@@ -493,10 +487,12 @@ class _Planner:
             if not pod.spec.node_name and not pod.is_terminal and pod.key not in was_pending
         ]  # fmt: skip
         if not is_done:
-            return None, list(self._blocked(world, tuple(self._unfit(world, unfit))))
+            blocked = list(self._blocked(world, tuple(self._unfit(world, unfit))))
+            self._world = copy.world()
+            return None, blocked
         report = world.report()
-        assert len(report.drains) == drains + len(nodes), report.drains
-        if report.evictions.rejected == rejected:
+        assert len(report.drains) == len(former.drains) + len(nodes), report.drains
+        if report.evictions.rejected == former.evictions.rejected:
             waits_for = ()
         elif not waits_for:
             waits_for = tuple(budget.key for budget in budgets_of(world))
@@ -516,10 +512,9 @@ class _Planner:
             protected=tuple(pod.key for pod in leaving if _is_protected(pod)),
             unfit=(
                 *self._unfit(world, unfit),
-                *_not_replaced(moves, leaving, unfit, failed),
+                *_not_replaced(moves, leaving, unfit, _rejections(former, report)),
             ),
         )
-        self._world = world
         return step, []
 
     def _unfit(self, world: World, pods: Sequence[Pod]) -> Iterator[Unfit]:
@@ -554,6 +549,7 @@ class _Planner:
 
     def _blocked(self, world: World, unfit: tuple[Unfit, ...]) -> Iterator[BlockedNode]:
         budgets = {budget.key: budget for budget in budgets_of(world)}
+        evicted = evicted_pods(world)
         for drain in world.report().drains:
             if drain.node not in world.draining_nodes:
                 continue
@@ -561,7 +557,7 @@ class _Planner:
             yield BlockedNode(
                 node=drain.node,
                 budgets=drain.blocked_by,
-                pods=pods or tuple(pod.key for pod in evicted_pods(world, drain.node)),
+                pods=pods or tuple(pod.key for pod in evicted.get(drain.node, ())),
                 message=drain.blocked_pods[0].message if pods else "evicted pods do not end",
                 remedy="; ".join(_remedy(budgets[key]) for key in drain.blocked_by),
                 unfit=unfit,
@@ -585,13 +581,36 @@ def _remedy(budget: PodDisruptionBudget) -> str:
     )
 
 
-def evicted_pods(world: World, node: str) -> list[Pod]:
-    """Return the pods that a drain of a node evicts."""
-    return [
-        pod
-        for pod in world.pods
-        if pod.spec.node_name == node and is_movable_pod(pod) and not pod.is_terminal
-    ]
+def evicted_pods(world: World) -> dict[str, list[Pod]]:
+    """Return, by node, the pods that its drain evicts."""
+    found: dict[str, list[Pod]] = {}
+    for pod in world.pods:
+        if pod.spec.node_name and is_movable_pod(pod) and not pod.is_terminal:
+            found.setdefault(pod.spec.node_name, []).append(pod)
+    return found
+
+
+def _matches_by_namespace(
+    budgets: Iterable[PodDisruptionBudget],
+) -> dict[str, list[tuple[NamespacedName, Callable[[Mapping[str, str]], bool]]]]:
+    """Return, by namespace, the budgets, and which labels their selectors match."""
+    found: dict[str, list[tuple[NamespacedName, Callable[[Mapping[str, str]], bool]]]] = {}
+    for budget in budgets:
+        matches = label_selector(budget.spec.selector).matches
+        found.setdefault(budget.namespace, []).append((budget.key, matches))
+    return found
+
+
+def _needs(
+    pods: Iterable[Pod],
+    covering: Mapping[str, Sequence[tuple[NamespacedName, Callable[[Mapping[str, str]], bool]]]],
+) -> Counter[NamespacedName]:
+    """Return how many disruptions of each budget the eviction of some pods takes."""
+    found: Counter[NamespacedName] = Counter()
+    for pod in pods:
+        labels = pod.metadata.labels
+        found.update(key for key, matches in covering.get(pod.namespace, ()) if matches(labels))
+    return found
 
 
 def moves_of(leaving: Sequence[Pod], after: Iterable[Pod]) -> Iterator[Move]:
@@ -611,8 +630,21 @@ def moves_of(leaving: Sequence[Pod], after: Iterable[Pod]) -> Iterator[Move]:
         )
 
 
+def _rejections(former: Report, report: Report) -> dict[str, str]:
+    """Return why objects were rejected between two reports, by owner."""
+    known = {each.owner: each for each in former.failed_creations}
+    return {
+        each.owner: each.message
+        for each in report.failed_creations
+        if each != known.get(each.owner)
+    }
+
+
 def _not_replaced(
-    moves: Iterable[Move], leaving: Iterable[Pod], unfit: Iterable[Pod], failed: FailedCreations
+    moves: Iterable[Move],
+    leaving: Iterable[Pod],
+    unfit: Iterable[Pod],
+    rejections: Mapping[str, str],
 ) -> Iterator[Unfit]:
     """Yield the pods whose controllers created no others, and do not wait for a pending one."""
     waiting = {workload_of(pod) for pod in unfit}
@@ -620,7 +652,7 @@ def _not_replaced(
         owner = pod.metadata.controller
         if owner is None or move.replacement or workload_of(pod) in waiting:
             continue
-        note = failed.message_of(owner.kind, f"{pod.namespace}/{owner.name}")
+        note = rejections.get(f"{owner.kind.lower()}/{pod.namespace}/{owner.name}")
         message = f"{owner.kind} {owner.name} creates no pod in its place"
         yield Unfit(pod=pod.key, message=f"{message}: {note}" if note else message)
 

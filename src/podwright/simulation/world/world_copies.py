@@ -7,7 +7,7 @@ the user that are due later, inputs that are not read yet, and the options that 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, tee
 
 import msgspec
@@ -69,7 +69,7 @@ class WorldCopy:
         # As bytes, so that no part of the state is shared.
         self._state: bytes = msgspec.msgpack.encode(world_state(world, due))
         self._due = due
-        self._log: DecisionLog = world.log.copy()
+        self._log: Callable[[], DecisionLog] = world.log.snapshot()
         self._options: WorldOptions = msgspec.structs.replace(options, observers=())
         self._review: WorldReview = world.review_so_far()
         world.inputs, later = tee(world.inputs)
@@ -97,7 +97,7 @@ class WorldCopy:
         """Return the world, which `observers` observe; once, because the copy is a part of it."""
         state = msgspec.msgpack.decode(self._state, type=WorldState)
         options = msgspec.structs.replace(self._options, observers=checked_observers(observers))
-        recorder = resume_log(self._log, "the copy of the world", plugins=options.plugins)
+        recorder = resume_log(self._log(), "the copy of the world", plugins=options.plugins)
         world = restored_world(state, recorder, options, self._inputs, self._due)
         world.restore_review(self._review)
         return world

@@ -193,7 +193,10 @@ def test_a_drain_evicts_the_pods_of_a_node_that_run():
         make_pod("own", node="n"), make_pod("other", node="m"), make_pod("pending"),
         ended(make_pod("ended", node="n")), daemon,
     ]  # fmt: skip
-    assert [pod.name for pod in evicted_pods(world_of(given), "n")] == ["own"]
+    found = evicted_pods(world_of(given))
+    assert {node: [pod.name for pod in pods] for node, pods in found.items()} == {
+        "n": ["own"], "m": ["other"],
+    }  # fmt: skip
 
 
 def test_pods_of_one_workload_share_remedies_only_if_they_are_alike():

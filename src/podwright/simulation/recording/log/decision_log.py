@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -355,7 +356,11 @@ class DecisionLog(LogReading):
 
     def copy(self) -> DecisionLog:
         """Return a copy in memory that is continued independently."""
-        return DecisionLog._in_memory(self._contents(), self._first)
+        return self.snapshot()()
+
+    def snapshot(self) -> Callable[[], DecisionLog]:
+        """Return a function, which can be pickled, that makes a copy as of now."""
+        return partial(DecisionLog._in_memory, self._contents(), self._first)
 
     def __reduce__(self) -> tuple[Callable[..., DecisionLog], tuple[object, ...]]:
         """Pickle the content of a log in memory, and the path of one in a folder, to be read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from podwright._checkpointed import Checkpointed, Saved
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName, timestamp_text_nano
+from podwright.apimachinery.objects import KubernetesObject, timestamp_text_nano
 
 
 class FailedCreation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -59,8 +59,3 @@ class FailedCreations(Checkpointed):
     def all(self) -> tuple[FailedCreation, ...]:
         """The rejected objects by owner, in the order of the first rejections."""
         return tuple(self._found.values())
-
-    def message_of(self, kind: str, key: NamespacedName) -> str:
-        """Return why the last object of the owner `kind` `key` was rejected; "" if none was."""
-        found = self._found.get(f"{kind.lower()}/{key}")
-        return found.message if found else ""

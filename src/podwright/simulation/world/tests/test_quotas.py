@@ -201,8 +201,4 @@ def test_the_last_rejection_of_an_owner_has_its_message() -> None:
     failed = FailedCreations()
     failed.creation_rejected(a_pod("p"), "first", 1)
     failed.creation_rejected(a_pod("p"), "second", 2)
-    found = [
-        failed.message_of(kind, key)
-        for kind, key in (("Pod", "default/p"), ("Pod", "default/q"), ("Job", "default/p"))
-    ]
-    assert found == ["second", "", ""]
+    assert {each.owner: each.message for each in failed.all} == {"pod/default/p": "second"}
