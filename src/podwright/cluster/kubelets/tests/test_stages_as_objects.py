@@ -140,6 +140,9 @@ def test_a_stage_that_changes_schedules_the_objects_of_its_kind_again():
     assert bench.put(a_stage("s", "Ready", kind="Widget")) == [("s", 1, 1)]
     assert bench.due(0, a_widget("w")) == [], "that one was replaced"
     assert bench.due(1, a_widget("w")) == ["default/w Ready"]
+    # No stage of that one is scheduled any more, so a stage that applies to it is.
+    always: Any = {"selector": {}}
+    assert bench.put(a_stage("s", "Late", kind="Widget", **always)) == [("s", 2, 1)]
 
 
 def test_a_stage_that_moves_to_another_kind_leaves_the_first_one():

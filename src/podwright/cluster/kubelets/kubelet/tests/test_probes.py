@@ -10,6 +10,7 @@ from podwright.cluster.kubelets.kubelet.containers.probes import (
     ProbeResult,
     count_result,
     execute_probe,
+    new_probe,
 )
 from podwright.cluster.kubelets.kubelet.pod_records import ProbeRecord
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import container, pod_of, run_of
@@ -48,6 +49,31 @@ def test_the_initial_delay_is_that_since_the_start_of_the_container(delay, start
     assert driver.container()["ready"] is False
     driver.run(ready_at)
     assert driver.container()["ready"] is True
+
+
+@pytest.mark.parametrize(
+    ("probe_type", "is_success"),
+    [
+        pytest.param("startup", False, id="a container that is not known to have started has not"),
+        pytest.param("readiness", False, id="nor is it ready"),
+        pytest.param("liveness", True, id="but it is alive"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("delay", "now_seconds", "next_seconds"),
+    [
+        pytest.param({}, 40, 40, id="without a delay it is executed at once"),
+        pytest.param({"initialDelaySeconds": 0}, 40, 40, id="a delay of 0"),
+        pytest.param({"initialDelaySeconds": 9}, 40, 40, id="the delay is over"),
+        pytest.param({"initialDelaySeconds": 11}, 40, 41, id="the rest of the delay"),
+    ],
+)
+def test_a_new_probe(probe_type, is_success, delay, now_seconds, next_seconds):
+    """Upstream: pkg/kubelet/prober/worker.go, newWorker"""
+    probed = container(**{f"{probe_type}Probe": {"exec": {"command": ["true"]}} | delay})
+    state = new_probe(probe_type, probed, 30 * SECOND_NS, now_seconds * SECOND_NS)
+    assert state == ProbeRecord(next_seconds * SECOND_NS, is_success=is_success)
+    assert new_probe(probe_type, container(), 0, 0) is None
 
 
 @pytest.mark.parametrize("kind", ["containers", "initContainers"])
