@@ -130,8 +130,7 @@ def check_change(parts: ServedParts, write: SentWrite) -> None:
     check_kind_of_object(resource, new, old)
     with interlude():
         new = write.new = resource.kind.go_form(new, like=write.formed)
-        problems = _problems_of(parts, write, new, old)
-        if problems:
+        if problems := _problems_of(parts, write, new, old):
             exact = with_empty_parts(new, write.sent)
             exact = without_disabled_fields(parts, resource, exact, old)
             problems = _problems_of(parts, write, exact, old)
