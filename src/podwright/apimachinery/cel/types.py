@@ -285,19 +285,19 @@ class Function(msgspec.Struct):
 
     Attributes
     ----------
+    is_guarded : bool
+        Whether an error about the types of arguments names the function.
     singleton : Implementation or None
         The implementation of all overloads together, if there is one.
     trait : callable or None
         What the first argument of a singleton must satisfy.
-    is_guarded : bool
-        Whether an error about the types of arguments names the function.
     """
 
     name: str
+    is_guarded: bool
     overloads: dict[str, Overload] = msgspec.field(default_factory=dict)
     singleton: Implementation | None = None
     trait: Callable[[Value], bool] | None = None
-    is_guarded: bool = True
 
 
 class Library(msgspec.Struct, frozen=True):
@@ -358,7 +358,7 @@ def library_of(
         head, _, result = signature.rpartition(" -> ")
         name, args, is_member = _parse_head(head)
         implementation = implementations.get(identifier) or implementations[name]
-        function = functions.setdefault(name, Function(name, is_guarded=name not in unguarded))
+        function = functions.setdefault(name, Function(name, name not in unguarded))
         if name in shared:
             function.singleton, function.trait = implementation, shared[name]
         function.overloads[identifier] = Overload(
@@ -396,10 +396,10 @@ def combine(libraries: Iterable[Library]) -> dict[str, Function]:
             if known is None:
                 functions[function.name] = Function(
                     function.name,
+                    function.is_guarded,
                     dict(function.overloads),
                     function.singleton,
                     function.trait,
-                    function.is_guarded,
                 )
             else:
                 known.overloads.update(function.overloads)

@@ -74,8 +74,7 @@ def intersection(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def _intersection(one: Node, other: Node) -> Node | None:
-    children = intersection(one, other) if one and other else LEAF
-    return _node(children, in_set=is_member(one) and is_member(other))
+    return _node(intersection(one, other), in_set=is_member(one) and is_member(other))
 
 
 def difference(one: FieldSet, other: FieldSet) -> FieldSet:

@@ -149,8 +149,10 @@ def _checked(entry: Any, index: int) -> Document:
 
 def written_entries(managers: Managers) -> list[Document]:
     """Return the entries of managers: applies first, then by time, name and version."""
-    items = sorted(managers.items(), key=_order) if len(managers) > 1 else managers.items()
-    return [owned.entry or _entry(manager, owned) for manager, owned in items]
+    return [
+        owned.entry or _entry(manager, owned)
+        for manager, owned in sorted(managers.items(), key=_order)
+    ]
 
 
 def _order(item: tuple[Manager, Owned]) -> tuple[str, int, str, str, str]:
@@ -252,7 +254,7 @@ def with_unchanged_times(old: Document, new: Document) -> Document:
     Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager/equality.go
     """
     before = (old.get("metadata") or {}).get("managedFields") or []
-    after = (new.get("metadata") or {}).get("managedFields") or []
+    after = (new.get("metadata") or {}).get("managedFields")
     if not after or len(before) != len(after) or before == after:
         return new
     if any(

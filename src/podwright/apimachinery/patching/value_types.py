@@ -247,11 +247,8 @@ def _field_type(field: Field) -> ValueType:
 def _key_default(field: Field) -> Any:
     """Return the default of a key; a field that Go always writes has its zero value."""
     if field.default is None and field.is_zero:
-        return _ZEROS.get(field.type.name)
+        return _ZERO.get(field.type.name)
     return field.default
-
-
-_ZEROS: Final = {"string": "", "int32": 0, "int64": 0, "bool": False}
 
 
 def _referred_type(ref: TypeRef) -> ValueType:

@@ -292,7 +292,7 @@ class Writes(Executor):
                 pod = await self._read_pod(call)
                 if pod is None:
                     return CallDone(call.call, CallError(f"pod {call.pod} is gone", "NotFound"))
-                node = (pod.get("spec") or {}).get("nodeName") or ""
+                node = (pod.get("spec") or {}).get("nodeName")
                 if node == call.node:
                     return CallDone(call.call)
                 if node:

@@ -556,7 +556,7 @@ class ImpliedSelectors:
     def __init__(self) -> None:
         self._index = WorkloadIndex()
         self._objects: dict[tuple[str, str], Object] = {}
-        self._read: dict[tuple[str, str], Document] = {}
+        self._read: dict[tuple[str, str], Document | None] = {}
 
     def take(self, each: SourceChange) -> bool:
         """Take a change of a Service or of an owner; return whether a selector may change."""
@@ -568,12 +568,11 @@ class ImpliedSelectors:
                 self._index.delete(known)
             return known is not None
         document = msgspec.json.decode(each.change.body)
-        spec = document.get("spec") or {}
+        selector = (document.get("spec") or {}).get("selector")
         # Their templates and counts are not read, and change often.
-        read = {"selector": spec.get("selector"), "uid": each.change.meta.uid}
-        if self._read.get(place) == read:
+        if place in self._read and self._read[place] == selector:
             return False
-        self._read[place] = read
+        self._read[place] = selector
         obj = decode({**document, "apiVersion": each.kind.api_version, "kind": each.kind.kind})
         self._objects[place] = obj
         self._index.put(obj)

@@ -673,12 +673,19 @@ def test_warnings_name_each_kind_that_an_expression_does_not_fit() -> None:
         "variables": [
             {"name": "size", "expression": "object.spec.size"},
             {"name": "twice", "expression": "variables.size + variables.size"},
+            # Of the fields of objects in variables nothing is known.
+            {"name": "spec", "expression": "object.spec"},
+            {"name": "list", "expression": "[object.spec]"},
+            {"name": "map", "expression": "{'a': object.spec}"},
         ],
         "validations": [
             {"expression": "variables.size > 1", "messageExpression": "object.spec.size"},
             {"expression": "variables.twice == 'aa'", "messageExpression": "'a' + 1"},
             {"expression": "params.x == 1"},
             {"expression": "authorizer.requestResource.check('a').allowed()"},
+            {"expression": "variables.spec.other == 1"},
+            {"expression": "variables.list[0].other == variables.map['a'].other"},
+            {"expression": "variables.list == 1"},
         ],
     }
     found = {
@@ -707,6 +714,10 @@ def test_warnings_name_each_kind_that_an_expression_does_not_fit() -> None:
         ],
         "validations[3].expression": [
             f"{kind}: unexpected failed resolution of 'kubernetes.authorization.Authorizer'"
+            for kind in (box, can, dot)
+        ],
+        "validations[6].expression": [
+            f"{kind}: found no matching overload for '_==_' applied to '(list(dyn), int)'"
             for kind in (box, can, dot)
         ],
     }

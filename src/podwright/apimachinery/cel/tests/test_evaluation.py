@@ -319,6 +319,16 @@ class _Sizes:
             (12 + 3 * (1 + 11 + 1)) + 1 + 3 * (3 + 2 + 7 * 2),
             id="a list that is made of the elements",
         ),
+        pytest.param("w.join()", 1 + 21, id="all elements"),
+        pytest.param("w.join('abcdefghij')", 1 + 23, id="with a separator between two"),
+        pytest.param(f"w.join('abcdefghij').{TEXT}", 24 + 23 * 2, id="and the text is as long"),
+        pytest.param("w[0].split('a')", 2 + 14, id="a text is read twice"),
+        pytest.param(
+            "w[0].split('a').exists(i, i == 'a')", 16 + 1 + 70 * (3 + 2 + 1), id="as many parts"
+        ),
+        pytest.param(
+            "w[0].split('a', 4).exists(i, i == 'a')", 16 + 1 + 4 * (3 + 2 + 1), id="at most four"
+        ),
         pytest.param("Object{a: n + 1, b: -n}", 40 + 2 + 2, id="a struct and its fields"),
     ],
 )

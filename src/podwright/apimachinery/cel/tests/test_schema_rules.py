@@ -136,6 +136,11 @@ def test_a_rule_accepts(rule: str, spec: dict[str, Any]) -> None:
             RuleError("spec.size", "FieldValueForbidden", UNSET, "size 7"),
         ),
         (
+            {"rule": "false", "message": "m", "fieldPath": ".labels['a.b/c']"},
+            {},
+            RuleError("spec.labels[a.b/c]", "FieldValueInvalid", UNSET, "m"),
+        ),
+        (
             {"rule": "false", "message": "m", "messageExpression": "''"},
             {},
             RuleError("spec", "FieldValueInvalid", UNSET, "m"),

@@ -88,6 +88,12 @@ def test_the_same_new_key_twice_is_one_item() -> None:
     assert names(spec["containers"]) == "xabc"
 
 
+def test_a_list_is_replaced_whatever_it_has() -> None:
+    spec = {"containers": [{"image": "noname"}]}
+    patch = {"containers": [{"$patch": "replace"}, *containers("ab")]}
+    assert patched_spec(spec, patch) == {"containers": containers("ab")}
+
+
 def test_a_list_without_keys_is_replaced() -> None:
     spec = {"tolerations": [{"key": "a"}], "containers": []}
     assert patched_spec(spec, {"tolerations": [{"key": "b"}]})["tolerations"] == [{"key": "b"}]

@@ -46,7 +46,7 @@ ATTEMPTS_MAX: Final = 11
 _CONNECT_SECONDS: Final = 15.0
 _REPLY_SECONDS: Final = 120.0
 _BUFFER_BYTES: Final = 2**21
-"""Of a reply that is read. One watch event may be as large as the largest object in etcd."""
+"""Of a reply, before reading it pauses: the size of the largest object in etcd, and some more."""
 
 Query = Mapping[str, str]
 OnReply = Callable[[str, str, int, float], None]

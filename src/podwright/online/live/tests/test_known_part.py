@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import InvalidObject, encode
+from podwright.apimachinery.objects import FieldError, InvalidObject, encode
 from podwright.apimachinery.schema import decode
 from podwright.online.live.known_part import known_part
 
+TAINT = {"key": "a", "effect": "NoSchedule"}
 NODE = {"cpu": "4", "pods": "110"}
 
 
@@ -58,6 +59,26 @@ def test_a_node_keeps_the_taints_and_amounts_that_are_known():
     found = part(of("Node", {"taints": taints}, status=status))
     assert found["spec"]["taints"] == [taints[1], taints[3]]
     assert found["status"]["allocatable"] == NODE
+
+
+@pytest.mark.parametrize(
+    ("path", "taints"),
+    [
+        pytest.param("spec.taints[0].value", [TAINT, {**TAINT, "value": "v"}], id="a field"),
+        pytest.param("spec.taints[1]", [{**TAINT, "value": "v"}], id="an element"),
+        pytest.param("spec.taints[1].later", [{**TAINT, "value": "v"}], id="a field that lacks"),
+        pytest.param("spec.taints[v]", None, id="an element without an index: the whole list"),
+        pytest.param("spec.taints.value", None, id="a field of all elements"),
+        pytest.param("spec.taints[2].value", None, id="an element that does not exist"),
+        pytest.param(
+            "spec.taints[0].value.text", [TAINT, {**TAINT, "value": "v"}], id="a part of a text"
+        ),
+    ],
+)
+def test_what_is_nearest_to_a_path_is_removed(path, taints):
+    document = of("Node", {"taints": [{**TAINT, "value": "v"}, {**TAINT, "value": "v"}]})
+    error = InvalidObject([FieldError(source="", path=path, message="is not known")])
+    assert encode(known_part(document, error))["spec"].get("taints") == taints
 
 
 @pytest.mark.parametrize("document", [

@@ -629,11 +629,11 @@ def test_a_comparison_deletes_copies_alone():
     assert isinstance(created, Create)
 
 
-def workload(event, resource, name, *, namespace="default", **document):
+def workload(event, resource, name, *, namespace="default", uid=None, **document):
     kind = {each.resource: each for each in source_kinds(has_workloads=True)}[resource]
     metadata = {"name": name, "namespace": namespace}
     body = json.dumps({"metadata": metadata, **document}).encode()
-    meta = Meta(name=name, namespace=namespace, uid=name, resource_version="1")
+    meta = Meta(name=name, namespace=namespace, uid=uid or name, resource_version="1")
     return SourceChange(kind, ChangedObject(event, meta, body), 0)
 
 
@@ -655,7 +655,7 @@ def test_a_service_changes_the_pods_of_its_namespace_that_wait():
     assert selector not in copied.pod("placed")["metadata"]["annotations"]
     # What is not read of a Service changes nothing.
     ports = {"selector": {"tier": "x"}, "ports": [{"port": 80}]}
-    assert mirror.take(workload("Update", "services", "s", spec=ports)) == ()
+    assert mirror.take(workload("Update", "services", "s", uid="new", spec=ports)) == ()
     copied.follow(mirror, workload("Update", "services", "s", spec={"selector": {"tier": "y"}}))
     assert selector not in copied.pod()["metadata"]["annotations"]
     copied.follow(mirror, service)

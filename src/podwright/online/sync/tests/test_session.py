@@ -507,6 +507,7 @@ def test_the_destination_is_compared_with_its_source_when_that_is_requested():
                 "n1",
                 "spec.unschedulable",
             )
+            assert (difference.source, difference.here, difference.policy) == ("<none>", "true", "")
             source.fail("/api/v1/nodes", 403, times=2)
             each.target.check_due.set()
             await found.until(lambda: bool(each.check and each.check.error))

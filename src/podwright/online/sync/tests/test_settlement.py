@@ -195,6 +195,24 @@ def test_a_difference_has_the_value_of_the_source_and_the_own_one():
     ]
 
 
+@pytest.mark.parametrize(
+    ("keeps", "account", "own", "kept"),
+    [
+        pytest.param(False, "web", "default", [], id="accounts are not copied"),
+        pytest.param(True, "web", "web", [], id="the same account"),
+        pytest.param(True, "web", "default", ["spec.serviceAccountName"], id="another account"),
+    ],
+)
+def test_the_account_of_a_pod_is_compared_if_accounts_are_copied(keeps, account, own, kept):
+    policies = SyncPolicies(keeps_accounts=keeps)
+    source = change("Add", "x", spec={"containers": [], "serviceAccountName": account}, node="n1")
+    obj = created_copy(KINDS["pods"], json.loads(source.change.body), keeps_accounts=keeps)
+    spec = {"containers": [], "serviceAccountName": own, "nodeName": "n1"}
+    settlement = settled(KINDS["pods"], obj, here(obj, spec=spec), policies, node="n1")
+    assert [each.path for each in settlement.kept] == kept
+    assert settlement.differences == []
+
+
 def test_resources_are_resized_by_a_strategic_patch():
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
     obj = copy("pods", spec={"containers": [container]}, metadata={"labels": {"a": "b"}})
