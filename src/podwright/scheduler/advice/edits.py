@@ -7,7 +7,7 @@ that affects nothing else; a node to be bought is 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -75,6 +75,10 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
         The extender that has to accept all nodes; -1: none.
     by_hand : str
         What a person has to look at, if no request makes the change; "" otherwise.
+    skipped : range
+        Smaller numbers of the same change that no other edit has: to try if this one helps.
+    with_number : callable, optional
+        Returns the edit with such a number.
     """
 
     key: tuple[Hashable, ...]
@@ -93,6 +97,8 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     scale: ReplicaCount | None = None
     extender: int = -1
     by_hand: str = ""
+    skipped: range = range(0)
+    with_number: Callable[[int], Edit] | None = None
 
 
 Plan: TypeAlias = tuple[Edit, ...]
@@ -179,6 +185,16 @@ def pod_edit(
 def spec_edit(key: tuple[Hashable, ...], text: str, effort: float, **fields: object) -> Edit:
     """Return an edit that sets fields of the pod's spec to fixed values."""
     return pod_edit(key, text, effort, lambda pod: with_fields(pod, "spec", **fields))
+
+
+def numbered(numbers: Iterable[int], with_number: Callable[[int], Edit]) -> Iterator[Edit]:
+    """Yield an edit for each of some increasing numbers, with those that are skipped before it."""
+    last = 0
+    for number in numbers:
+        yield msgspec.structs.replace(
+            with_number(number), skipped=range(last + 1, number), with_number=with_number
+        )
+        last = number
 
 
 def distinct(edits: Iterable[Edit]) -> Plan:

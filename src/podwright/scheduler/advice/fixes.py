@@ -29,7 +29,7 @@ from podwright.scheduler.advice import node_edits, pod_edits
 from podwright.scheduler.advice.claim_fixes import ClaimFixes, VolumeFixes
 from podwright.scheduler.advice.device_fixes import DeviceFixes
 from podwright.scheduler.advice.device_refusals import DeviceRefusals
-from podwright.scheduler.advice.edits import Edit, Plan, distinct
+from podwright.scheduler.advice.edits import Edit, Plan, distinct, numbered
 from podwright.scheduler.advice.rejections import rejection_of
 from podwright.scheduler.columns import Cluster, PlacedPod, host_ports
 from podwright.scheduler.config import Gates
@@ -281,11 +281,8 @@ class Fixes:
                 return softly
             labels = [node_edits.set_label(node.name, key, values[key], None) for key in missing]
             return [tuple(labels), *softly]
-        skews = [
-            (pod_edits.raise_skew(index, constraint, constraint.max_skew + step),)
-            for step in _SKEW_STEPS
-            for index, constraint in hard
-        ]
+        raised = [numbered(_SKEW_STEPS, partial(pod_edits.raise_skew, *each)) for each in hard]
+        skews: list[Plan] = [(edit,) for edits in zip(*raised, strict=True) for edit in edits]
         honored: list[Plan] = [
             (pod_edits.honor_taints(index),)
             for index, constraint in hard
@@ -388,13 +385,17 @@ class Fixes:
 
     # ---------------------------------------------------------------- new nodes
 
-    def new_nodes(self, names: Sequence[str], *, count: int = 1, factor: int = 1) -> Iterator[Plan]:
+    def new_nodes(
+        self, names: Sequence[str], *, counts: Sequence[int] = (1,), factor: int = 1
+    ) -> Iterator[Plan]:
         """Yield plans that add nodes like existing ones, with what else the pod has to change.
 
         Parameters
         ----------
         names : sequence of str
             Nodes of different shapes.
+        counts : sequence of int
+            How many nodes, increasing.
         factor : int
             The nodes have this multiple of a request that exceeds every existing node. With more
             than 1, only such plans.
@@ -420,15 +421,16 @@ class Fixes:
             if factor > 1 and not larger:
                 continue
             larger = {resource: factor * amount for resource, amount in larger.items()}
-            new = node_edits.add_nodes(
-                node,
-                self._nodes.slot_of,
-                count=count,
+            added = partial(
+                node_edits.add_nodes,
+                like=node,
+                taken=self._nodes.slot_of,
                 larger=larger,
                 labels=self.claims.volume_labels(node),
                 companions=partial(self._companions, name),
             )
-            yield (*edits, new)
+            for new in numbered(counts, added):
+                yield (*edits, new)
 
     def _companions(self, name: str, new_name: str) -> Iterator[Object]:
         """Yield what a new node has that is like another one, besides itself."""

@@ -127,10 +127,10 @@ def set_label(name: str, key: str, value: str, actual: str | None) -> Edit:
 
 
 def add_nodes(
+    count: int,
+    *,
     like: Node,
     taken: Container[str],
-    *,
-    count: int,
     larger: Mapping[str, int],
     labels: Mapping[str, str],
     companions: Callable[[str], Iterable[Object]],

@@ -417,10 +417,11 @@ def _constraint_edit(index: int, key: str, text: str, effort: float, **fields: o
     return pod_edit((key, index), f"{text} in {where}", effort, change)
 
 
-def raise_skew(index: int, constraint: TopologySpreadConstraint, skew: int) -> Edit:
-    """Raise maxSkew of one spread constraint."""
+def raise_skew(index: int, constraint: TopologySpreadConstraint, more: int) -> Edit:
+    """Raise maxSkew of one spread constraint by a number."""
+    skew = constraint.max_skew + more
     text = f"raise maxSkew from {constraint.max_skew} to {skew}"
-    effort = 2.0 + (skew - constraint.max_skew) / 100
+    effort = 2.0 + more / 100
     return _constraint_edit(index, "maxSkew", text, effort, max_skew=skew)
 
 

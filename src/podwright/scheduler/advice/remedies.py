@@ -7,6 +7,8 @@
 4. Each plan is tried by a scheduling cycle. If it changes more than the pod, the pods ahead in the
    queue are scheduled again before: they may take what the plan offers.
 5. If no plan works, the most promising ones are extended by the fixes of what then rejects the pod.
+6. Numbers, as of nodes to add, are tried with growing steps. With the trials that are left, the
+   smallest one that works is searched between the last two.
 
 All limits count trials, because this room reads no clock.
 """
@@ -30,7 +32,15 @@ from podwright.apimachinery.objects import (
     workload_of,
 )
 from podwright.scheduler.advice import pod_edits
-from podwright.scheduler.advice.edits import Change, Edit, Plan, ReplicaCount, apply, effort_of
+from podwright.scheduler.advice.edits import (
+    Change,
+    Edit,
+    Plan,
+    ReplicaCount,
+    apply,
+    effort_of,
+    numbered,
+)
 from podwright.scheduler.advice.fixes import DEVICES, Fixes
 from podwright.scheduler.advice.rejections import nodes_by_nearness
 from podwright.scheduler.columns import Cluster, PlacedPod
@@ -47,7 +57,8 @@ _MOST_PER_GROUP = 10
 _MOST_ALTERNATIVES = 4
 _MOST_NODES_OF_A_REASON = 30
 _MOST_SHAPES = 4
-_NODE_COUNTS = (2, 4, 8, 16)
+_NODE_COUNTS = (1, 2, 4, 8, 16)
+_REMOVED_COUNTS = (1, 2, 4, 8)
 _EXTENDED_PLANS = 5
 _NEAR_NODES = 8
 _MOST_OWNERS = 8
@@ -255,6 +266,9 @@ class Search:
                 change = self._apply(plan)._replace(evicts=False)
                 explanation = self._trial.explain(change)
                 self._search(self._proposed(explanation, plan))
+        self._found = [
+            (keys, [self._smallest(found), *others]) for keys, (found, *others) in self._found
+        ]
         self._found.sort(key=lambda entry: _effort(entry[1][0]))
         return SearchResult(
             remedies=tuple(_remedy(found) for _, found in self._found[:_MOST_REMEDIES]),
@@ -320,12 +334,12 @@ class Search:
         # A shape that the pod fits on when empty comes before one that would have to be larger.
         several = sorted(shapes.values(), key=lambda name: not fixes.fits_empty(name))
         several = several[:_MOST_SHAPES]
-        yield from fixes.new_nodes(several)
+        # The pods ahead take some of the room.
+        counts = _NODE_COUNTS if self._trial.pods_ahead else _NODE_COUNTS[:1]
+        yield from fixes.new_nodes(several[:1], counts=counts)
+        yield from fixes.new_nodes(several[1:])
         if self._trial.pods_ahead:
-            # The pods ahead take some of the room.
             yield from fixes.new_nodes(several[:2], factor=2)
-            for count in _NODE_COUNTS:
-                yield from fixes.new_nodes(several[:1], count=count)
 
     def _priorities(self, pod: Pod) -> Iterator[Plan]:
         """Yield plans that raise the priority just above that of other pods."""
@@ -437,6 +451,21 @@ class Search:
             self._promising.append(plans[0])
         return is_failure
 
+    def _smallest(self, found: _Found) -> _Found:
+        """Return what was found with the smallest number that works, as far as trials are left."""
+        for index, edit in enumerate(found.plan):
+            numbers, with_number = edit.skipped, edit.with_number
+            while numbers and with_number is not None:
+                middle = len(numbers) // 2
+                smaller = with_number(numbers[middle])
+                try:
+                    success = self._try((*found.plan[:index], smaller, *found.plan[index + 1 :]))
+                except UnknownReply:
+                    success = None
+                found = success or found
+                numbers = numbers[:middle] if success else numbers[middle + 1 :]
+        return found
+
     def _try(self, plan: Plan) -> _Found | None:
         change = self._apply(plan)
         each = next((edit.each for edit in plan if edit.each), ())
@@ -538,11 +567,16 @@ def _scaled_down(kind: str, key: str, pods: Sequence[PlacedPod]) -> Iterator[Pla
         return
     if kind == "StatefulSet":
         ordered = sorted(pods, key=lambda placed: -_ordinal(placed.pod))
-        steps = [number for number in (1, 2, 4, 8) if number < count]
-        for number in steps:
+
+        def less(number: int) -> Edit:
             removed = [placed.pod for placed in ordered[:number]]
-            yield (_scaling(ReplicaCount(kind, key, count - number), 4.0 + number / 50, removed),)
-    elif 1 < count <= _MOST_PODS_EACH:
+            effort = 4.5 + count / 100 if number == count else 4.0 + number / 50
+            return _scaling(ReplicaCount(kind, key, count - number), effort, removed)
+
+        steps = [*(number for number in _REMOVED_COUNTS if number < count), count]
+        yield from ((edit,) for edit in numbered(steps, less))
+        return
+    if 1 < count <= _MOST_PODS_EACH:
         edit = _scaling(ReplicaCount(kind, key, count - 1), 4.0, [])
         yield (msgspec.structs.replace(edit, each=tuple((placed.pod,) for placed in pods)),)
     removed = [placed.pod for placed in pods]

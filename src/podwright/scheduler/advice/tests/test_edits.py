@@ -126,7 +126,7 @@ def test_a_label_of_a_node_is_set(actual, command):
 )  # fmt: skip
 def test_nodes_like_another_one_are_added(options, text, effort):
     given = {"count": 1, "larger": {}, "labels": {}, "companions": lambda _: ()} | options
-    edit = node_edits.add_nodes(tainted(), {"n-new-2"}, **given)
+    edit = node_edits.add_nodes(like=tainted(), taken={"n-new-2"}, **given)
     assert (edit.text, edit.effort) == (text, effort)
     names = ["n-new-1", "n-new-3", "n-new-4"][: given["count"]]
     assert [node.name for node in edit.put] == names
@@ -141,7 +141,7 @@ def test_a_new_node_has_what_lasts_of_the_other_one():
     )  # fmt: skip
     like = with_fields(like, "metadata", uid="u", creation_timestamp="2026-01-01T00:00:00Z")
     edit = node_edits.add_nodes(
-        like, (), count=1, larger={"cpu": 64_000}, labels={"x": "y"},
+        1, like=like, taken=(), larger={"cpu": 64_000}, labels={"x": "y"},
         companions=lambda name: [make_pod(f"of-{name}")],
     )  # fmt: skip
     node, companion = edit.put
@@ -155,7 +155,7 @@ def test_a_new_node_has_what_lasts_of_the_other_one():
     assert node_edits.allocatable_of(node, "none") == 0
     without = with_fields(like, "metadata", labels={})
     plain = node_edits.add_nodes(
-        without, (), count=1, larger={}, labels={}, companions=lambda _: ()
+        1, like=without, taken=(), larger={}, labels={}, companions=lambda _: ()
     ).put[0]
     assert plain.metadata.labels == {}
 
@@ -195,7 +195,7 @@ def test_constraints_of_the_spread_are_relaxed_one_by_one():
     def after(edit):
         return edit.on_pod(given).spec.topology_spread_constraints
 
-    skew = pod_edits.raise_skew(1, second, 4)
+    skew = pod_edits.raise_skew(1, second, 4 - second.max_skew)
     assert (skew.text, skew.effort) == (
         "raise maxSkew from 1 to 4 in topologySpreadConstraints[1]", 2.03,
     )  # fmt: skip
@@ -356,7 +356,7 @@ def test_workloads_lose_one_pod_before_all():
     assert [each[:3] for each in of_workload("StatefulSet", 4)] == [
         ("reduce replicas of StatefulSet default/w to 3", 4.02, ["w-3"]),
         ("reduce replicas of StatefulSet default/w to 2", 4.04, ["w-3", "w-2"]),
-        ("reduce replicas of StatefulSet default/w to 0", 4.54, [f"w-{n}" for n in range(4)]),
+        ("reduce replicas of StatefulSet default/w to 0", 4.54, [f"w-{3 - n}" for n in range(4)]),
     ]
     assert [each[1] for each in of_workload("StatefulSet", 9)] == [4.02, 4.04, 4.08, 4.16, 4.59]
     assert (_ordinal(make_pod("db-12")), _ordinal(make_pod("db")), _ordinal(make_pod("7-b"))) == (

@@ -365,6 +365,27 @@ def test_a_stateful_set_gives_up_its_highest_ordinals():
     assert remedy.delete == ("default/db-2",)
 
 
+@pytest.mark.parametrize("needed", range(1, 11))
+def test_a_stateful_set_gives_up_no_more_than_needed(needed):
+    pods = [owned(placed(f"db-{ordinal}", "n")) for ordinal in range(10)]
+    found = remedies(make_pod("pod", cpu=f"{needed}"), make_node("n", cpu="10"), *pods)
+    (remedy,) = [remedy for remedy in found if remedy.delete]
+    assert remedy.text == f"reduce replicas of StatefulSet default/db to {10 - needed}"
+    assert remedy.delete == tuple(f"default/db-{9 - number}" for number in range(needed))
+
+
+@pytest.mark.parametrize("skew", [2, 5, 6, 8, 9, 10, 11, 20])
+def test_a_spread_constraint_allows_no_more_skew_than_needed(skew):
+    spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+               "labelSelector": {"matchLabels": {"app": "web"}}}]  # fmt: skip
+    pod = pending(labels={"app": "web"}, topologySpreadConstraints=spread)
+    nodes = [make_node("full", cpu="0", labels={"zone": "a"}),
+             make_node("n", cpu="64", labels={"zone": "b"})]  # fmt: skip
+    others = [placed(f"web-{i}", "n", labels={"app": "web"}) for i in range(skew - 1)]
+    found = [str(each) for each in remedies(pod, *nodes, *others)]
+    assert f"raise maxSkew from 1 to {skew} in topologySpreadConstraints[0]" in found
+
+
 def workload(kind: str, name: str, node: str, count: int = 2):
     """Return a node that the pods of one workload fill."""
     pods = [owned(placed(f"{name}-{number}", node), kind, name) for number in range(count)]
@@ -505,9 +526,9 @@ def test_a_pod_that_fits_and_one_of_another_scheduler_have_no_remedies():
     assert remedies(pending(schedulerName="other"), make_node("n", cpu="0")) == []
 
 
-@pytest.mark.parametrize(("ahead", "count"), [(2, 2), (3, 4), (5, 8), (9, 16)])
-def test_nodes_are_added_until_one_is_left_by_the_pods_ahead(ahead, count):
-    """Their number is doubled: one of the nodes is there, and one is for the pod itself."""
+@pytest.mark.parametrize("ahead", [2, 3, 5, 7, 8, 9, 11, 15, 16])
+def test_as_many_nodes_are_added_as_leave_one_by_the_pods_ahead(ahead):
+    """One of the nodes is there, and one is for the pod itself."""
     scheduler = Scheduler()
     scheduler.add(make_node("n", cpu="1"))
     scheduler.add(*[make_pod(f"first-{number}", cpu="1") for number in range(ahead)], pending())
@@ -516,7 +537,7 @@ def test_nodes_are_added_until_one_is_left_by_the_pods_ahead(ahead, count):
         pass
     found = scheduler.remedies(scheduler.explain("default/pod"), since=before)
     assert [str(remedy) for remedy in found if "add" in remedy.text] == [
-        f"add {count} nodes like n"
+        f"add {ahead} nodes like n"
     ]
     taken = scheduler.displacement(scheduler.explain("default/pod"), before)
     assert taken is not None

@@ -16,7 +16,7 @@ from podwright.scheduler.advice.advise import (
     _texts,
     _without_claims,
 )
-from podwright.scheduler.advice.edits import Edit, ReplicaCount
+from podwright.scheduler.advice.edits import Edit, ReplicaCount, numbered
 from podwright.scheduler.advice.remedies import (
     Outcome,
     Search,
@@ -126,6 +126,38 @@ def test_no_change_of_a_group_is_tried_after_the_last_trial(accepts, failed):
     assert (len(trial.tried), len(made._failed)) == (2, failed)
     assert made._promising == plans[:1] * bool(failed)
     assert [len(found) for _, found in made._found] == [2] * (not failed)
+
+
+def adds(least):
+    """Return what accepts a change that adds enough nodes."""
+    return lambda change: Outcome("n", 1) if len(change.put) >= least else None
+
+
+@pytest.mark.parametrize(
+    ("trials", "unknown", "count"),
+    [
+        pytest.param(150, (), 11, id="the smallest number that works"),
+        pytest.param(6, (), 12, id="as small as one trial after the last step finds"),
+        pytest.param(5, (), 16, id="the last step, without a trial after it"),
+        pytest.param(150, ("full-new-8",), 16, id="no reply for the numbers between"),
+    ],
+)
+def test_a_smaller_number_of_nodes_is_searched_with_the_trials_that_are_left(
+    trials, unknown, count
+):
+    made, trial = search(adds(11), pending(), make_node("full", cpu="1"), pods_ahead=1)
+    made._trials_left = trials
+    added = [
+        (edit,)
+        for edit in numbered(
+            (1, 2, 4, 8, 16), lambda number: Edit(key=("add node",), text=f"{number}", effort=5.0,
+                put=tuple(make_node(f"full-new-{k}") for k in range(number))),
+        )
+    ]  # fmt: skip
+    made._try_group(frozenset({("add node",)}), added)
+    ((_, (found,)),) = made._found
+    trial.unknown = unknown
+    assert made._smallest(found).plan[0].text == f"{count}"
 
 
 def test_a_node_is_named_once_for_the_same_change():
