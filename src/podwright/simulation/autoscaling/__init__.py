@@ -1,11 +1,11 @@
 """Autoscaling: node groups that grow and shrink as cluster-autoscaler changes them.
 
 `node_groups.py` has the groups and the options of a file; `cluster_autoscaler.py` is the
-controller. `trial_cluster.py` schedules in forks of the cluster, and `new_devices.py` has what
-devices new nodes get; `scale_up.py` estimates how many nodes pods need, and `expanders.py` choose
-among the groups; `scale_down.py` finds the nodes that are not needed, whose pods can move by the
-rules of `drainability.py`, and removes them. `explaining.py` says which groups would help a pending
-pod.
+controller. `trial_cluster.py` schedules in forks of the cluster, and `companions.py` has the
+devices and CSINodes of new nodes; `scale_up.py` estimates how many nodes pods need, and
+`expanders.py` choose among the groups; `scale_down.py` finds the nodes that are not needed, whose
+pods can move by the rules of `drainability.py`, and removes them. `explaining.py` says which groups
+would help a pending pod.
 
 The room does not decide what fits: the filters of the cluster's scheduler do.
 """
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from podwright.simulation.autoscaling.cluster_autoscaler import (
         ClusterAutoscaler as ClusterAutoscaler,
     )
+    from podwright.simulation.autoscaling.companions import Companions as Companions
     from podwright.simulation.autoscaling.drainability import SAFE_TO_EVICT as SAFE_TO_EVICT
     from podwright.simulation.autoscaling.explaining import (
         AutoscalingExplanation as AutoscalingExplanation,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         NodeGroupSizes as NodeGroupSizes,
         SizeChange as SizeChange,
     )
-    from podwright.simulation.autoscaling.new_devices import NewDevices as NewDevices
     from podwright.simulation.autoscaling.node_groups import (
         HOSTNAME as HOSTNAME,
         INSTANCE_TYPE as INSTANCE_TYPE,

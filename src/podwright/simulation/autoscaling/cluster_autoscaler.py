@@ -511,7 +511,7 @@ class ClusterAutoscaler(Controller):
                 self._numbers[each.group] = number + 1
                 name = f"{each.group}-{number}"
             node = self._templates[each.group].node(name)
-            made = [node, *self._trial.devices.copied(node)]
+            made = [node, *self._trial.companions.copied(node)]
             found += [CreateObject(obj, self.name) for obj in made]
         self._arrivals = waiting
         due_ns = min((each.due_ns for each in waiting if each.due_ns is not None), default=None)

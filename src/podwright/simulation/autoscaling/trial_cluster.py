@@ -20,7 +20,6 @@ from podwright.apimachinery.devices import DeviceId, Pool
 from podwright.apimachinery.objects import (
     Node,
     Pod,
-    ResourceSlice,
     pending_requests,
     with_fields,
     with_node_name,
@@ -35,7 +34,7 @@ from podwright.scheduler.config import (
 )
 from podwright.scheduler.framework import Cycle, Plugin, PreFilterResult
 from podwright.scheduler.machine import SchedulerOptions
-from podwright.simulation.autoscaling.new_devices import NewDevices
+from podwright.simulation.autoscaling.companions import Companion, Companions
 
 _NONE: Final = PluginSet(disabled=(PluginEntry(name="*"),))
 
@@ -124,19 +123,19 @@ class TrialCluster:
     ----------
     scheduler : Scheduler
         It decides; to read.
-    devices : NewDevices
+    companions : Companions
     """
 
     def __init__(self, options: SchedulerOptions, pool_label: str = "") -> None:
         self.scheduler = Scheduler(filter_options(options))
-        self.devices = NewDevices(self.scheduler.cluster, pool_label)
+        self.companions = Companions(self.scheduler.cluster, pool_label)
         self._destinations = [
             plugin
             for profile in self.scheduler.profiles.values()
             for plugin in profile.pre_filter
             if isinstance(plugin, Destinations)
         ]
-        self._added: list[Node | ResourceSlice] = []
+        self._added: list[Node | Companion] = []
         self._removed: list[Node] = []
 
     def change(self, old: Any, new: Any) -> None:
@@ -145,13 +144,13 @@ class TrialCluster:
             self.add([new])
         elif old is not None:
             self.scheduler.remove(old)
-            self.devices.remove(old)
+            self.companions.remove(old)
 
     def add(self, objects: Iterable[Any]) -> None:
         """Add objects, or take over their new versions; not within a fork."""
         given = list(objects)
         self.scheduler.add(*given)
-        self.devices.put(given)
+        self.companions.put(given)
 
     # ------------------------------------------------------------------------ forks
 
@@ -180,8 +179,8 @@ class TrialCluster:
         del self._added[added:], self._removed[removed:]
 
     def add_node(self, node: Node, pods: Iterable[Pod]) -> str:
-        """Add a node with its pods and described devices in a fork, and return its name."""
-        added: list[Node | ResourceSlice] = [node, *self.devices.of(node)]
+        """Add a node with its pods and companions in a fork, and return its name."""
+        added: list[Node | Companion] = [node, *self.companions.of(node)]
         for each in added:
             self.scheduler.cluster.put(each)
             self._added.append(each)
@@ -194,7 +193,7 @@ class TrialCluster:
 
         Upstream: processors/customresources/dra_processor.go, FilterOutNodesWithUnreadyResources
         """
-        expected = self.devices.described(node).keys()
+        expected = self.companions.described(node).keys()
         if not expected:
             return False
         pools = self.scheduler.cluster.devices.pools_of(node.name, node.metadata.labels)

@@ -38,7 +38,7 @@ from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender, Decision
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
 from podwright.simulation.autoscaling import (
-    NewDevices,
+    Companions,
     new_node,
 )
 from podwright.simulation.capacity.filling import (
@@ -134,7 +134,8 @@ def buy_nodes(
     ----------
     objects : iterable of object
         The cluster and the load, as for `Scheduler.add`. New nodes get the pods of its DaemonSets,
-        the devices that its DeviceCards describe, and others like an existing node of the pool.
+        the devices that its DeviceCards describe, and other devices and a CSINode like an existing
+        node of the pool.
     types : iterable of NodeType
         What can be bought.
     configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
@@ -220,7 +221,7 @@ def purchase_document(found: NodePurchase, types: Iterable[NodeType]) -> dict[st
 
 class _NewNode(NamedTuple):
     node: Node
-    objects: list[Object]  # the node and its slices
+    objects: list[Object]  # the node and its companions
     pods: list[Pod]  # of DaemonSets
 
 
@@ -238,8 +239,8 @@ class _Search:
         self._scheduler = scheduler
         self._advance = advance
         self._types = types
-        self._devices = NewDevices(scheduler.cluster, pool_label)
-        self._devices.put(objects)
+        self._companions = Companions(scheduler.cluster, pool_label)
+        self._companions.put(objects)
         self._daemons = [each for each in objects if each.kind == "DaemonSet"]
         self._names = set(scheduler.cluster.nodes.slot_of)
         self._known: dict[_Counts, dict[NamespacedName, CapacityStop]] = {}
@@ -331,7 +332,7 @@ class _Search:
             name = next(name for name in names if name not in self._names)
             self._names.add(name)
             node, pods = new_node(kind, name, self._daemons)
-            self._new[index, number] = _NewNode(node, [node, *self._devices.of(node)], pods)
+            self._new[index, number] = _NewNode(node, [node, *self._companions.of(node)], pods)
         return self._new[index, number]
 
     # ------------------------------------------------------------------------ searching

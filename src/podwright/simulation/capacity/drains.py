@@ -543,7 +543,8 @@ class _Planner:
         cards = {each.name for each in world.store.list(DEVICE_CARDS).objects}
         slices = world.machine.cluster.devices.slice_objects()
         others = (each for each in slices if each.metadata.annotations.get(CARDS) not in cards)
-        for each in copied_slices(others, name, new):
+        csi_node = world.machine.cluster.storage.csi_nodes.copy_for(name, new)
+        for each in (*copied_slices(others, name, new), *filter(None, [csi_node])):
             world.do(Apply(each))
         return new
 

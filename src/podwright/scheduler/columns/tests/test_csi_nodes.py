@@ -1,5 +1,6 @@
 import pytest
 
+from podwright.apimachinery.objects import encode
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.tests.storage_objects import csi_node
@@ -51,14 +52,17 @@ def test_a_deleted_csi_node_leaves_no_limits():
 
 
 def test_a_copy_has_the_drivers_of_its_model_and_another_name():
-    cluster, columns = columns_of(
-        node("a"), csi_node("a", csi_x=3, csi_y=0, migrated="kubernetes.io/x,kubernetes.io/w")
-    )
+    like = encode(csi_node("a", csi_x=3, csi_y=0, migrated="kubernetes.io/x,kubernetes.io/w"))
+    for driver in like["spec"]["drivers"]:
+        driver["topologyKeys"] = ["zone"]
+    cluster, columns = columns_of(node("a"), decode(like))
     assert columns.copy_for("b", "c") is None
     copied = columns.copy_for("a", "c")
     assert copied is not None
     assert copied.metadata.name == "c"
     assert [driver.node_id for driver in copied.spec.drivers] == ["c", "c"]
+    assert [driver.topology_keys for driver in copied.spec.drivers] == [("zone",), ("zone",)]
+    assert columns.names() == {"a"}
     cluster.put(copied)
     cluster.put(node("c"))
     assert {name: columns.limits(name).tolist() for name in ("csi.x", "csi.y")} == {

@@ -12,14 +12,15 @@ pkg/scheduler/framework/plugins/volumebinding/binder.go, `isPluginMigratedToCSIO
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
+
+import msgspec
 
 from podwright._arrays import I64Array
 from podwright.apimachinery.objects import (
     CSIDriver,
     CSINode,
-    CSINodeDriver,
     CSINodeSpec,
     CSIStorageCapacity,
     KubernetesObject,
@@ -31,7 +32,6 @@ from podwright.apimachinery.objects import (
     SelectorError,
     StorageClass,
     VolumeAttachment,
-    VolumeNodeResources,
     label_selector,
     quantity_value,
 )
@@ -413,7 +413,7 @@ class CSINodeColumns:
 
     def __init__(self, nodes: NodeColumns) -> None:
         self._nodes = nodes
-        self._rows: dict[str, _Row] = {}
+        self._csi_nodes: dict[str, CSINode] = {}
         self._written: dict[int, _Row] = {}
         self._limits = SlotColumns(nodes, fill=NO_LIMIT)
         self._migrated = SlotColumns(nodes, fill=0)
@@ -455,43 +455,48 @@ class CSINodeColumns:
         return self._migrated.find(plugin)
 
     def copy_for(self, name: str, new_name: str) -> CSINode | None:
-        """Return a CSINode for a new node with the drivers of another node; None if it has none."""
-        row = self._rows.get(name)
-        if row is None:
+        """Return a CSINode for a new node with the drivers of another node; None if it has none.
+
+        Upstream: cluster-autoscaler/simulator/node_info_utils.go, CreateSanitizedCSINode
+        """
+        like = self._csi_nodes.get(name)
+        if like is None:
             return None
-        drivers = tuple(
-            CSINodeDriver(
-                name=driver,
-                node_id=new_name,
-                allocatable=VolumeNodeResources(count=row.limits[driver])
-                if driver in row.limits
-                else None,
-            )
-            for driver in sorted(row.drivers)
-        )
-        annotations = {MIGRATED_PLUGINS: ",".join(sorted(row.migrated))} if row.migrated else {}
+        drivers = [
+            msgspec.structs.replace(driver, node_id=new_name) for driver in like.spec.drivers
+        ]
+        annotations = like.metadata.annotations
+        kept = {key: annotations[key] for key in (MIGRATED_PLUGINS,) if key in annotations}
         return CSINode(
-            metadata=ObjectMeta(name=new_name, annotations=annotations),
-            spec=CSINodeSpec(drivers=drivers),
+            metadata=ObjectMeta(name=new_name, annotations=kept),
+            spec=CSINodeSpec(drivers=tuple(drivers)),
         )
+
+    def names(self) -> Collection[str]:
+        """Return the names of all CSINodes."""
+        return self._csi_nodes.keys()
+
+    def _row(self, name: str) -> _Row | None:
+        csi_node = self._csi_nodes.get(name)
+        return None if csi_node is None else _row(csi_node)
 
     def take(self, csi_node: CSINode, *, is_deleted: bool) -> bool:
         """Set or remove a CSINode; return whether anything that scheduling reads changed."""
         name = csi_node.metadata.name
-        old = self._rows.get(name)
+        old = self._row(name)
         if is_deleted:
-            self._rows.pop(name, None)
+            self._csi_nodes.pop(name, None)
         else:
-            self._rows[name] = _row(csi_node)
+            self._csi_nodes[name] = csi_node
         slot = self._nodes.slot_of.get(name)
         if slot is not None:
             self.node_changed(slot)
-        return self._rows.get(name) != old
+        return self._row(name) != old
 
     def node_changed(self, slot: int) -> None:
         """Write the row of a node that was added or deleted."""
         alive = self._nodes.objects[slot] is not None
-        row = self._rows.get(self._nodes.names[slot]) if alive else None
+        row = self._row(self._nodes.names[slot]) if alive else None
         old = self._written.get(slot)
         if row == old:
             return

@@ -1,10 +1,11 @@
-"""Devices of node groups: what new nodes have, and which share of a node's devices is in use."""
+"""Devices and volumes of node groups: what new nodes have, and how much of a node is in use."""
 
 from __future__ import annotations
 
 import pytest
 
 from podwright.apimachinery.objects import ResourceSlice, decode
+from podwright.scheduler.columns.tests.storage_objects import claim, csi_node, volume
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling.tests.test_node_removals import removals
 from podwright.simulation.autoscaling.tests.test_scale_down import QUICK, removed, scaled
@@ -15,7 +16,7 @@ from podwright.simulation.autoscaling.tests.test_scale_up import (
     simulated,
 )
 from podwright.simulation.autoscaling.trial_cluster import TrialCluster
-from podwright.testing import make_node
+from podwright.testing import make_node, make_pod
 
 DRIVER = "gpu.example.com"
 TYPE = "node.kubernetes.io/instance-type"
@@ -229,10 +230,58 @@ def test_a_new_node_has_the_devices_of_a_node_of_its_group(labels, given, copied
     nodes = [make_node(name, labels=given) for name, given in pools.items()]
     new = make_node("new", labels=labels)
     trial.add([*nodes, new, *given])
-    found = trial.devices.copied(new)
-    assert [(each.name, each.spec.node_name) for each in found] == [
+    found = trial.companions.copied(new)
+    slices = [each for each in found if isinstance(each, ResourceSlice)]
+    assert [(each.name, each.spec.node_name) for each in slices] == [
         (each, "new") for each in copied
     ]
+
+
+def csi_volume(name):
+    """Return a volume of the driver csi.x that is bound to the claim of its name."""
+    owner = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name, "uid": name}
+    return volume(name, claimRef=owner, csi={"driver": "csi.x", "volumeHandle": name})
+
+
+def attached(count):
+    """Return pods with a volume each of the driver csi.x."""
+    made = []
+    for name in (f"p{number}" for number in range(count)):
+        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
+        pod = make_pod(name, cpu="100m").raw
+        made += [
+            csi_volume(name),
+            claim(name, bound_to=name),
+            decode(pod | {"spec": pod["spec"] | {"volumes": volumes}}),
+        ]
+    return made
+
+
+def test_a_new_node_has_a_csi_node_like_one_of_its_group():
+    """Upstream: simulator/node_info_utils.go, CreateSanitizedCSINode"""
+    trial = TrialCluster(SchedulerOptions())
+    nodes = [make_node(name, labels={"pool": name[0]}) for name in ("a1", "a2", "b1")]
+    limited = [csi_node("gone", csi_x=9), csi_node("a2", csi_x=2), csi_node("b1", csi_x=5)]
+    trial.add([*nodes, published("s", "a1"), *limited])
+    pools = {"a": 2, "b": 5, "c": None}
+    for pool, limit in pools.items():
+        with trial.forked():
+            trial.add_node(make_node("new", labels={"pool": pool}), ())
+            storage = trial.scheduler.cluster.storage.csi_nodes
+            slot = trial.scheduler.cluster.nodes.slot_of["new"]
+            assert storage.has_limits(slot) == (limit is not None)
+            limits = storage.limits("csi.x")
+            assert limits is not None
+            assert limits[slot] == (-1 if limit is None else limit)
+        assert "new" not in storage.names()
+
+
+def test_volumes_that_may_be_attached_decide_how_many_nodes_a_group_gets():
+    node = make_node("a-old", labels={"podwright.dev/node-group": "a"})
+    given = [node, csi_node("a-old", csi_x=2), *attached(7)]
+    run, seen = simulated(given, [group("a")], until="5m")
+    assert [name for _, _, name in seen.nodes] == ["a-old", "a-0", "a-1", "a-2"]
+    assert not run.pending
 
 
 def test_the_pool_that_keeps_a_node_is_named():

@@ -8,7 +8,13 @@ import pytest
 import podwright as pw
 from podwright.apimachinery.objects import InputError, decode
 from podwright.scheduler.assembly import Scheduler
-from podwright.simulation.autoscaling.tests.test_devices import DRIVER, resource, train
+from podwright.scheduler.columns.tests.storage_objects import csi_node
+from podwright.simulation.autoscaling.tests.test_devices import (
+    DRIVER,
+    attached,
+    resource,
+    train,
+)
 from podwright.simulation.capacity import pool_types, read_node_types
 from podwright.simulation.capacity.buying import least_price, purchase_in
 from podwright.testing import make_node, make_pod
@@ -112,6 +118,12 @@ def test_new_nodes_have_devices(devices, label, pool_label):
     found = pw.buy_nodes(objects, pool_types(objects, pool_label), pool_label=pool_label)
     used = 2 if devices.kind == "ResourceSlice" else 0  # without its driver, n1 has none
     assert (found.nodes, found.scheduled) == ({"a": (6 - used) // 2}, 5)
+
+
+def test_volumes_that_may_be_attached_count_on_new_nodes():
+    node = make_node("n1", labels={"pool": "a"})
+    found = pw.buy_nodes([node, csi_node("n1", csi_x=2), *attached(7)], pool_types([node]))
+    assert (found.nodes, found.scheduled, found.is_cheapest) == ({"a": 3}, 7, True)
 
 
 def test_each_mistake_has_its_path():

@@ -20,6 +20,12 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.cluster.kubelets import RUN_DELAY
+from podwright.scheduler.columns.tests.storage_objects import (
+    claim,
+    csi_driver,
+    csi_node,
+)
+from podwright.simulation.autoscaling.tests.test_devices import csi_volume
 from podwright.simulation.capacity import drain_report, settle_world
 from podwright.simulation.capacity.tests.test_counting import workload
 from podwright.testing import make_node, make_pod
@@ -322,6 +328,21 @@ def test_a_new_node_of_a_surge_has_the_devices_of_the_old_one(annotations):
     assert plan.is_complete
     (move,) = plan.steps[0].moves
     assert move.to == "n0-new"
+
+
+def test_a_new_node_of_a_surge_has_the_csi_drivers_of_the_old_one():
+    document = encode(workload(replicas=1))
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]
+    document["spec"]["template"]["spec"]["volumes"] = volumes
+    storage = [
+        csi_driver("csi.x", preventPodSchedulingIfMissing=True), csi_node("n0", csi_x=1),
+        csi_volume("c"), claim("c", bound_to="c"),
+    ]  # fmt: skip
+    gates = pw.parse_gates("VolumeLimitScaling=true")
+    given = [*nodes(1), *storage, decode(document)]
+    plan = pw.drain_plan(given, ["n0"], surge=1, gates=gates)
+    assert plan.is_complete
+    assert [move.to for move in plan.steps[0].moves] == ["n0-new"]
 
 
 def test_described_devices_are_on_a_new_node_of_a_surge_once():

@@ -1,6 +1,11 @@
-"""The devices of new nodes: as DeviceCards describe them, or as another node of the pool has them.
+"""What new nodes have besides themselves: ResourceSlices and a CSINode, as others of their pool.
 
-Upstream: simulator/node_info_utils.go, SanitizedNodeInfo;
+DeviceCards describe devices without another node. Upstream copies the slices and the CSINode of
+the node that a template was made from, the latter with --enable-csi-node-aware-scheduling only;
+for a group without nodes they are the provider's. Here a CSINode is always copied: without one,
+no limit of attached volumes would count.
+
+Upstream: simulator/node_info_utils.go, createSanitizedNodeInfo, CreateSanitizedCSINode;
 simulator/dynamicresources/utils/sanitize.go, SanitizedNodeResourceSlices
 """
 
@@ -8,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
+from typing import TypeAlias
 
 from podwright.apimachinery.devices import (
     CardSpec,
@@ -16,18 +22,20 @@ from podwright.apimachinery.devices import (
     read_cards,
     slices_of_cards,
 )
-from podwright.apimachinery.objects import Node, Object, ResourceSlice, encode
+from podwright.apimachinery.objects import CSINode, Node, Object, ResourceSlice, encode
 from podwright.scheduler.columns import Cluster
 from podwright.simulation.autoscaling.node_groups import INSTANCE_TYPE, pool_of
 
+Companion: TypeAlias = CSINode | ResourceSlice
 
-class NewDevices:
-    """The slices that new nodes of a cluster get.
+
+class Companions:
+    """The ResourceSlices and the CSINode that each new node of a cluster gets.
 
     Parameters
     ----------
     cluster : Cluster
-        With the slices of its nodes.
+        With those of its nodes.
     pool_label : str
         The label that names a node's pool; "" for those of known providers.
     """
@@ -50,8 +58,8 @@ class NewDevices:
         if is_cards(obj):
             self._cards.pop(obj.name, None)
 
-    def of(self, node: Node) -> list[ResourceSlice]:
-        """Return all slices of a new node."""
+    def of(self, node: Node) -> list[Companion]:
+        """Return all that a new node has."""
         return [*chain.from_iterable(self.described(node).values()), *self.copied(node)]
 
     def described(self, node: Node) -> dict[str, list[ResourceSlice]]:
@@ -62,21 +70,28 @@ class NewDevices:
                 found.setdefault(spec.driver, slices_of_cards(name, spec, node.name)[0])
         return found
 
-    def copied(self, node: Node) -> list[ResourceSlice]:
-        """Return slices of a new node that DeviceCards do not describe: as another one like it."""
+    def copied(self, node: Node) -> list[Companion]:
+        """Return what a new node has, and no DeviceCards describe, as another one like it."""
         described = self.described(node)
         slices = [
             each
             for each in self._cluster.devices.slice_objects()
             if each.spec.driver not in described
         ]
+        csi_nodes = self._cluster.storage.csi_nodes
+        like = self._like(node, {each.spec.node_name or "" for each in slices})
+        found: list[Companion] = [*copied_slices(slices, like, node.name)] if like else []
+        csi_node = csi_nodes.copy_for(self._like(node, csi_nodes.names()), node.name)
+        return found if csi_node is None else [*found, csi_node]
+
+    def _like(self, node: Node, names: Iterable[str]) -> str:
+        """Return the first node like another one among those of some names; "" if none is."""
         nodes = self._cluster.nodes
-        names = {each.spec.node_name for each in slices if each.spec.node_name}
-        for name in sorted(names & nodes.slot_of.keys() - {node.name}):
+        for name in sorted(nodes.slot_of.keys() & set(names) - {node.name}):
             other = nodes.objects[nodes.slot_of[name]]
             if other is not None and self._are_alike(node, other):
-                return [*copied_slices(slices, name, node.name)]
-        return []
+                return name
+        return ""
 
     def _are_alike(self, node: Node, other: Node) -> bool:
         """Whether nodes are of one pool, and of one instance type if they state it."""
