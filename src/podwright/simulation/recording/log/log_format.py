@@ -554,8 +554,8 @@ def encoded_parts(value: object) -> Iterator[bytes]:
         yield _ENCODER.encode(value)
 
 
-def _is_plain_array(config: Any) -> bool:
-    return bool(config.array_like) and config.tag is None and not config.omit_defaults
+def _is_plain_array(config: msgspec.structs.StructConfig) -> bool:
+    return config.array_like and config.tag is None and not config.omit_defaults
 
 
 def _encoded_items(items: Sequence[object]) -> bytes:

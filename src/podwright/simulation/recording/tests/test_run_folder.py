@@ -257,10 +257,19 @@ def test_the_bytes_of_a_table_do_not_depend_on_its_parts(tmp_path, begun, monkey
     assert parquet.ParquetFile(tmp_path / "one/tables/t.parquet").num_row_groups == 3
 
 
-def test_without_pyarrow_the_error_names_the_package(monkeypatch):
+def test_without_pyarrow_the_error_names_the_package(tmp_path, begun, monkeypatch):
+    folder = begun(tmp_path)
+    folder.write_tables({"t": {"pod": "text"}}, [{"t": {"pod": ["x"]}}])
+    written = (tmp_path / "tables/t.parquet").read_bytes()
     monkeypatch.setattr(tables, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'podwright\[tables\]'.*--no-tables"):
-        require_arrow()
+    for uses_tables in (
+        require_arrow,
+        lambda: folder.read_table("t"),
+        lambda: folder.write_tables({"t": {"pod": "text"}}, []),
+    ):
+        with pytest.raises(MissingExtra, match=r"pip install 'podwright\[tables\]'.*--no-tables"):
+            uses_tables()
+    assert (tmp_path / "tables/t.parquet").read_bytes() == written
 
 
 def test_the_manifest_is_plain_json(tmp_path, begun):

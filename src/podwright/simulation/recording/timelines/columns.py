@@ -76,7 +76,7 @@ class Timeline:
         is_rewound : bool
             Whether to subtract the later changes from the final state.
         """
-        end = int(np.searchsorted(self.times_ns, at_ns, side="right"))
+        end = np.searchsorted(self.times_ns, at_ns, side="right")
         keys = self.subject_index.astype(np.int64) * len(self.fields) + self.field_index
         deltas = self.deltas
         if is_rewound:
