@@ -708,5 +708,5 @@ def _character(escape: str) -> str:
     code = escape[1]
     if code in _SIMPLE_ESCAPES:
         return _SIMPLE_ESCAPES[code]
-    digits = escape[2:] if code in "uUxX" else escape[1:]
-    return chr(int(digits, 16 if code in "uUxX" else 8))
+    digits, base = (escape[1:], 8) if code.isdigit() else (escape[2:], 16)
+    return chr(int(digits, base))

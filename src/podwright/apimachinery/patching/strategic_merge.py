@@ -326,7 +326,7 @@ def _with_ordered_list(
 
 def _check_order(changes: list[Any], order: list[Any], key: str) -> None:
     """Check that the items of a patch are in its `$setElementOrder`, in the same order."""
-    if not order or not changes:
+    if not order:
         return
     if key:
         for item in changes:

@@ -108,6 +108,13 @@ def test_an_attempt_more_or_less_is_a_difference_in_their_number(attempts: list[
     assert "the check failed" not in found
 
 
+def test_the_calls_of_each_pod_are_compared() -> None:
+    missing = {f"default/{name}": [{"call": "bind"}] for name in ("a", "z")}
+    step = CYCLE | {"expect": {"attempts": [], "calls": missing}}
+    # The last of the differences in the same field.
+    assert differences([make_node("n"), make_pod("p")], step)["calls"] == {"default/z": []}
+
+
 @pytest.mark.parametrize(
     ("point", "status", "calls"),
     [

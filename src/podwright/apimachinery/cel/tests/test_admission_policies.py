@@ -606,6 +606,14 @@ def test_objects_can_be_made_in_mutations_only() -> None:
     assert "undeclared reference to 'Object'" in decision_of("Object{} == Object{}").message
 
 
+def test_variables_are_known_in_policies_that_declare_some() -> None:
+    """Upstream: pkg/apis/admissionregistration/validation/validation.go, getCompiler"""
+    assert "undeclared reference to 'variables'" in decision_of("variables.x == 1").message
+    declared = [{"name": "y", "expression": "1"}]
+    found = decision_of("variables.x == 1", variables=declared).message
+    assert "undefined field 'x'" in found
+
+
 def test_a_constant_that_fails_is_an_internal_error() -> None:
     (problem,) = ValidatingPolicy(a_policy("int('x') == 1")).problems()
     assert problem.is_internal

@@ -187,7 +187,8 @@ class _Policy:
         self.ignores_failures = self.spec.get("failurePolicy") == "Ignore"
         self.has_params = self.spec.get("paramKind") is not None
         variables = self.spec.get("variables") or ()
-        self.compiler = AdmissionCompiler(has_params=self.has_params, has_variables=bool(variables))
+        has_variables = len(variables) > 0
+        self.compiler = AdmissionCompiler(has_params=self.has_params, has_variables=has_variables)
         self._variables = []
         for index, variable in enumerate(variables):
             name, source = str(variable.get("name") or ""), str(variable.get("expression") or "")

@@ -290,6 +290,7 @@ def assert_on_next_line(later, error):
         pytest.param("{{ $a := true }}{{ $a.b }}", 'no field "b" in true', id="a field of true"),
         pytest.param("{{ .name .count }}", "only a function can be given values", id="no call"),
         pytest.param("{{ range .name }}{{ end }}", "range over web", id="range over text"),
+        pytest.param("{{ range true }}{{ end }}", "range over true", id="range over a truth"),
         pytest.param('{{ printf "%z" 1 }}', "%z is not supported", id="a verb"),
         pytest.param("{{ len true }}", "len: true has no length", id="no length"),
         pytest.param('{{ index .list "a" }}', "a is not an index of a list of 3", id="no index"),

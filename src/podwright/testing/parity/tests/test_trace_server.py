@@ -175,7 +175,8 @@ def test_a_reserved_volume_is_bound_to_its_claim() -> None:
         },
         "status": {"phase": "Available", "message": "kept"},
     }
-    for each in (claim(), claim("other"), reserved):
+    # A node may be selected, too: the volume that is reserved is not made.
+    for each in (claim("c", **{SELECTED: "n"}), claim("other"), reserved):
         watched.server.create(each)
     count = len(watched.events)
     watched.server.bind_volumes()

@@ -127,6 +127,12 @@ SECOND_NS = 1_000_000_000
             0,
             "1\nnone\nweb-0\n/data\n",
         ),
+        (
+            "touch f && cp f g && mv g h && hostname && seq 1 && pwd && printf 'x\\n' && ls"
+            " && cat f && mkdir d && cd d && cd .. && rm f && test -d d && expr 1 + 1 && echo all",
+            0,
+            "web-0\n1\n/data\nx\nf\nh\n2\nall\n",
+        ),
         ("echo a &&\n\n echo b # c\n# d\nexit 4", 4, "a\nb\n"),
         ("cd / && pwd; cd /none; echo $?; echo \\$x \"\\$y\" 'z'\\'", 0, "/\n2\n$x $y z'\n"),
     ],
