@@ -248,14 +248,18 @@ def test_groups_of_pods_are_followed_when_the_source_has_them(monkeypatch):
             path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
             served.send("POST", path, DEFINITION)
             served.send("POST", COSCHEDULING.path("default"), {**gang, "spec": {"minMember": 2}})
+        elif number > 3:
+            served.create(pod(f"p{number}"))
 
     scope = Scope(kinds=[KINDS["pods"]], later=[COSCHEDULING])
-    found, each, _ = groups_of(served, scope, lambda groups: groups[-1].listed == COSCHEDULING, act)
+    found, each, _ = groups_of(served, scope, lambda groups: names(groups[-1]) == ["p5"], act)
     listed = [(group.listed and group.listed.name, names(group)) for group in found[2:]]
-    # The definition precedes what it defines.
+    # The definition precedes what it defines, and neither is listed again.
     assert listed == [
         ("customresourcedefinitions", ["podgroups.scheduling.x-k8s.io"]),
         ("podgroups.scheduling.x-k8s.io", ["g"]),
+        (None, ["p4"]),
+        (None, ["p5"]),
     ]
     assert each.warnings == []
 
