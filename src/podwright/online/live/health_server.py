@@ -243,7 +243,7 @@ class ProcessMetrics:
             From its sending to the headers of the reply.
         """
         host = urlsplit(server).netloc
-        self._requests.labels(str(status), verb, host).inc()
+        self._requests.labels(status, verb, host).inc()
         self._durations.labels(verb, host).observe(seconds)
 
     def lead(self, *, leads: bool) -> None:

@@ -110,7 +110,7 @@ class LeaseState:
         """
         lease = self._observed or {}
         spec = _spec(lease)
-        holder = spec.get("holderIdentity") or ""
+        holder = spec.get("holderIdentity")
         is_mine = holder == self.identity
         duration_ns = (spec.get("leaseDurationSeconds") or 0) * 1_000_000_000
         if holder and not is_mine and now_ns < self._observed_ns + duration_ns:

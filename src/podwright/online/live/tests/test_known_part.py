@@ -61,6 +61,14 @@ def test_a_node_keeps_the_taints_and_amounts_that_are_known():
     assert found["status"]["allocatable"] == NODE
 
 
+def test_an_object_without_metadata_or_without_a_spec_has_a_known_part():
+    unknown = of("Node", {"taints": [TAINT, TAINT | {"effect": "Later"}]})
+    assert part(unknown | {"metadata": None})["spec"]["taints"] == [TAINT]
+    status = {"allocatable": NODE | {"memory": "1 later"}}
+    found = part(of("Node", {}, status=status) | {"spec": None})
+    assert found["status"]["allocatable"] == NODE
+
+
 @pytest.mark.parametrize(
     ("path", "taints"),
     [
