@@ -466,16 +466,24 @@ def _zero(kind: inspect.Type) -> object:
     return _ZEROS.get(type(kind))
 
 
+def _with_zero(item: object, kind: inspect.Type) -> object:
+    """Return an item, or for a null what Go decodes it into: no text, or no fields."""
+    if item is not None:
+        return item
+    declared = _declared(kind)
+    if isinstance(declared, inspect.StructType):
+        return {}
+    return "" if isinstance(declared, inspect.StrType) else None
+
+
 def _walk_items(
     value: object, kind: inspect.VarTupleType, path: str, errors: list[FieldError]
 ) -> object:
     if not isinstance(value, list):
         return _wrong(value, "a list", path, errors)
     items = []
-    is_of_structs = isinstance(_declared(kind.item_type), inspect.StructType)
     for index, given in enumerate(value):
-        # As in Go, a null is an object without fields.
-        item = {} if given is None and is_of_structs else given
+        item = _with_zero(given, kind.item_type)
         walked = _WRONG
         if item is not None:
             walked = _walk(item, kind.item_type, f"{path}[{index}]", errors)
@@ -492,7 +500,7 @@ def _walk_dict(
     if isinstance(kind.value_type, inspect.AnyType):
         return value
     walked = {
-        name: _walk(item, kind.value_type, f"{path}[{name}]", errors)
+        name: _walk(_with_zero(item, kind.value_type), kind.value_type, f"{path}[{name}]", errors)
         for name, item in value.items()
     }
     return {name: item for name, item in walked.items() if item is not _WRONG}

@@ -233,6 +233,27 @@ def test_a_null_in_a_list_is_the_zero_value_of_go(
     assert [error.path for error in errors] == wrong
 
 
+class Maps(msgspec.Struct):
+    texts: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    parts: dict[str, Part] = {}
+
+
+@pytest.mark.parametrize(
+    ("field", "zero", "wrong"),
+    [
+        ("texts", {"k": ""}, []), ("counts", {}, ["counts[k]"]),
+        ("parts", {"k": Part()}, ["parts[k].partName"]),
+    ],
+)  # fmt: skip
+def test_a_null_in_a_map_is_no_text_or_an_object_without_fields_as_in_go(
+    field: str, zero: object, wrong: list[str]
+) -> None:
+    errors: list[FieldError] = []
+    made = decode({field: {"k": None}}, Maps, "", errors)
+    assert (getattr(made, field), [error.path for error in errors]) == (zero, wrong)
+
+
 @pytest.mark.parametrize(
     ("skew", "is_valid"),
     [(-(2**31), True), (2**31 - 1, True), (-(2**31) - 1, False), (2**31, False), (-63, True)],
