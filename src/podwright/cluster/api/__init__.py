@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         usage_spec as usage_spec,
     )
     from podwright.cluster.api.pods.eviction import (
+        decide_eviction as decide_eviction,
         with_disruption_target as with_disruption_target,
     )
     from podwright.cluster.api.rejections import (

@@ -30,7 +30,7 @@ SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 SAFE_LOCAL_VOLUMES: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
-_BUDGET: Final = ("policy", "PodDisruptionBudget")
+BUDGET: Final = ("policy", "PodDisruptionBudget")
 _REPLICATED: Final = ("ReplicationController", "Job", "ReplicaSet", "StatefulSet")
 _WITH_REPLICAS: Final = ("ReplicationController", "ReplicaSet")
 _SYSTEM_PODS_NS: Final = 60 * 60 * SECOND_NS
@@ -54,7 +54,7 @@ class Budgets:
     @classmethod
     def of(cls, lister: Lister) -> Budgets:
         """Return the budgets of a cluster."""
-        return cls(each for _, each in sorted(lister.all(_BUDGET).items()))
+        return cls(each for _, each in sorted(lister.all(BUDGET).items()))
 
     def allowed(self, pod: Pod) -> list[int]:
         """Return how many disruptions each budget of a pod allows."""

@@ -27,14 +27,15 @@ from podwright.apimachinery.objects import (
     timestamp_ns,
     with_fields,
 )
-from podwright.cluster.api import UpdateObject
+from podwright.cluster.api import Rejection, UpdateObject, decide_eviction
 from podwright.cluster.controllers import DisruptionController, Lister
+from podwright.cluster.store import POD
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
-from podwright.simulation.autoscaling.drainability import Unremovable
+from podwright.simulation.autoscaling.drainability import BUDGET, Unremovable
 from podwright.simulation.autoscaling.explaining import question_inputs
 from podwright.simulation.autoscaling.node_groups import Autoscaling, pool_of
-from podwright.simulation.autoscaling.scale_down import ScaleDown
+from podwright.simulation.autoscaling.scale_down import Candidate, ScaleDown
 from podwright.simulation.autoscaling.trial_cluster import TrialCluster, is_expendable
 
 _READY: Final = (Condition(type="Ready", status="True"),)
@@ -129,7 +130,8 @@ def explain_scale_down(
                 trial.put_pod(pod, pod.status.nominated_node_name)
             elif not is_expendable(pod, cutoff):
                 trial.schedule(pod, names)
-        scale_down = ScaleDown(_lister(given, now_ns), autoscaling.options, trial)
+        lister = _lister(given, now_ns)
+        scale_down = ScaleDown(lister, autoscaling.options, trial)
         scale_down.update(above, names, now_ns, is_question=True)
     candidates = scale_down.candidates
     kept = {name: Unremovable("NotAutoscaled", "it is of no node group") for name in names}
@@ -145,6 +147,10 @@ def explain_scale_down(
     moves: dict[str, tuple[str, ...]] = {}
     for found in sorted(candidates, key=lambda each: (bool(each.pods), each.is_risky)):
         name = found.node.name
+        refused = next(_refused(found, lister, now_ns), None)
+        if refused is not None:
+            kept[name] = refused
+            continue
         if spare[group_of[name]] > 0:
             spare[group_of[name]] -= 1
             moves[name] = tuple(pod.key for pod in found.pods)
@@ -159,6 +165,28 @@ def explain_scale_down(
         )
         for node in nodes
     ]
+
+
+def _refused(found: Candidate, lister: Lister, now_ns: int) -> Iterator[Unremovable]:
+    """Yield the pods of a node that may move, but whose eviction the API server rejects.
+
+    A pod that is annotated as safe to evict may move whatever its budgets allow. Its eviction is
+    rejected all the same, so that the removal of its node is tried and fails.
+
+    Upstream: simulator/drainability/rules/rules.go, Default (safetoevict is before pdb);
+    core/scaledown/status/status.go, NodeDeleteErrorFailedToEvictPods
+    """
+    budgets = [
+        each for each in lister.all(BUDGET).values() if isinstance(each, PodDisruptionBudget)
+    ]
+    for pod in found.pods:
+        known = lister.get(POD, pod.key)
+        if not isinstance(known, Pod) or known.spec.node_name != found.node.name:
+            continue  # It would come from another node that is removed.
+        rejection = decide_eviction(known, budgets, now_ns)
+        if isinstance(rejection, Rejection):
+            message = f"its removal is tried and fails: {pod.key}: {rejection.message}"
+            yield Unremovable("FailedToEvictPods", message)
 
 
 def _times_ns(objects: Iterable[Object]) -> Iterator[int]:

@@ -6,6 +6,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import decode, encode, with_fields, with_node_name
+from podwright.cluster.api.pods.eviction import VIOLATION
 from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.autoscaling.tests.test_scale_down import (
     LOCAL,
@@ -176,6 +177,21 @@ def test_a_pod_that_is_not_ready_counts_for_its_budget_as_it_is():
     given = decode(encode(on("n0", pod())) | {"status": waiting})
     found = removals([node("n0"), given, budget(1), node("n1", **DISABLED)], group())[0]
     assert found.reason == "NotEnoughPdb"
+
+
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_a_pod_that_is_safe_to_evict_moves_only_if_its_eviction_is_not_rejected(allowed):
+    """Upstream: simulator/drainability/rules/rules.go, Default"""
+    safe = pod(annotations={"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"})
+    labelled = with_fields(safe, "metadata", labels={"app": "web"})
+    objects = [node("n0"), node("n1"), on("n0", labelled), on("n1", labelled), budget(allowed)]
+    found = removals([*objects, node("n2", **DISABLED)], group())
+    assert [each.reason for each in found[:2]] == ["" if allowed else "FailedToEvictPods"] * 2
+    start = "its removal is tried and fails"
+    messages = [f"{start}: default/on-{name}: {VIOLATION}" for name in ("n0", "n1")]
+    assert [each.message for each in found[:2]] == (["", ""] if allowed else messages)
+    moves = [("default/on-n0",), ("default/on-n0", "default/on-n1")] if allowed else [(), ()]
+    assert [tuple(sorted(each.moves)) for each in found[:2]] == moves
 
 
 def test_a_pending_pod_is_not_healthy_for_its_budget():
