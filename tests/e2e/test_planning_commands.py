@@ -47,6 +47,51 @@ def test_pools_that_do_not_exist_cannot_be_bought(cluster: Path) -> None:
     assert found.stderr == f"error: --buy pools: {text}\n"
 
 
+KARPENTER = """---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec: {limits: {cpu: 10}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: k1, labels: {karpenter.sh/nodepool: general, topology.kubernetes.io/zone: a}}
+status: {allocatable: {cpu: 2, memory: 8Gi, pods: 29}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: k2, labels: {karpenter.sh/nodepool: general, topology.kubernetes.io/zone: b}}
+status: {allocatable: {cpu: 2, memory: 8Gi, pods: 29}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: huge}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 4}}}]}
+"""
+
+
+def test_groups_are_formed_from_the_pools_of_the_cluster(tmp_path: Path, cluster: Path) -> None:
+    dump = tmp_path / "dump.yaml"
+    dump.write_text(KARPENTER)
+    found = run(f"autoscale pools {dump}", status=1)
+    assert "default/huge  general  2     no     Insufficient cpu" in found.stdout
+    for text in (
+        "not read: the limits and requirements of NodePool general, ",
+        "1 group from the pools of the cluster; how many nodes they may have is not known",
+        "of a pool with several instance types or zones, a new node is like its first node",
+    ):
+        assert text in found.stderr
+    bought = run(f"capacity --buy pools {dump}", status=1)
+    assert "NodePool general, " in bought.stderr
+    found = run(f"autoscale pools {cluster}", status=2)
+    assert found.stderr.startswith("error: GROUPS: no node has a label that names its pool")
+    found = run(f"autoscale {dump} {cluster}", status=2)
+    text = "is a manifest, not node groups; pools in its place forms them from the cluster"
+    assert found.stderr == f"error: {dump}: {text}\n"
+    found = run(f"autoscale examples/autoscaling/groups.yaml --pool-label x {dump}", status=2)
+    assert "options.poolLabel names the label" in found.stderr
+
+
 def test_amounts_of_a_type_may_be_numbers(cluster: Path, tmp_path: Path) -> None:
     types = tmp_path / "types.yaml"
     types.write_text("types: [{name: big, price: 1, allocatable: {cpu: 8, memory: 64Gi}}]")

@@ -7,16 +7,21 @@ from typing import Final
 
 import msgspec
 
+from podwright.apimachinery.objects import InputError, Object
 from podwright.cli.console import print_data, print_heading, print_message, print_table, write
-from podwright.cli.planning.options import AutoscaleOptions
-from podwright.cli.planning.plan_inputs import planned_cluster
+from podwright.cli.options import reject_idle
+from podwright.cli.planning.options import POOLS, AutoscaleOptions
+from podwright.cli.planning.plan_inputs import check_pools, planned_cluster
 from podwright.simulation.autoscaling import (
+    Autoscaling,
     AutoscalingExplanation,
     NodeRemoval,
     explain_autoscaling,
     explain_scale_down,
+    pool_groups,
     read_node_groups,
 )
+from podwright.simulation.capacity import pool_types
 
 _ORDINARY: Final = ("NotAutoscaled", "NotUnderutilized", "NotUnneededOtherReason")
 """What keeps most nodes of a cluster."""
@@ -24,8 +29,11 @@ _ORDINARY: Final = ("NotAutoscaled", "NotUnderutilized", "NotUnneededOtherReason
 
 def run_autoscale(options: AutoscaleOptions) -> bool:
     """Explain which groups would help, and print it; return whether all pods are helped."""
-    autoscaling = read_node_groups(options.groups)
+    given = None if options.groups == POOLS else _given_groups(options.groups)
+    if options.pool_label and given is not None:
+        reject_idle("--pool-label", "with a file of groups", "options.poolLabel names the label")
     of = planned_cluster(options.files, options.cluster, options.setup)
+    autoscaling = given or _pool_groups(of.objects, options.pool_label)
     with of.asking("scheduling", {"pods": "--pod"}):
         found = explain_autoscaling(
             of.objects, autoscaling, options.pod, of.options, expands_workloads=False
@@ -43,6 +51,32 @@ def run_autoscale(options: AutoscaleOptions) -> bool:
     return all(each.is_helped for each in found)
 
 
+def _given_groups(name: str) -> Autoscaling:
+    try:
+        return read_node_groups(name)
+    except InputError as error:
+        if "kind" not in {each.path for each in error.errors}:
+            raise
+        message = "is a manifest, not node groups; pools in its place forms them from the cluster"
+        raise InputError.of(name, message) from error
+
+
+def _pool_groups(objects: Sequence[Object], label: str) -> Autoscaling:
+    """Return a group for each pool of a cluster, and print what is not known of them."""
+    check_pools(objects, label, "GROUPS")
+    found = pool_groups(objects, label)
+    count = len(found.groups)
+    print_message(
+        f"{count} group{'s' * (count != 1)} from the pools of the cluster; how many nodes they may"
+        " have is not known: at least none, and any number"
+    )
+    if len(pool_types(objects, label)) > count:
+        print_message(
+            "of a pool with several instance types or zones, a new node is like its first node"
+        )
+    return found
+
+
 def print_groups(found: Sequence[AutoscalingExplanation]) -> None:
     """Print for each of the pods `found` which groups would help, and why the others would not."""
     if not found:
@@ -57,7 +91,7 @@ def print_groups(found: Sequence[AutoscalingExplanation]) -> None:
             is_drawn = len(each.chosen) > 1
             chosen = "drawn among the best" if is_drawn else "chosen by the expander"
             why = chosen if group.group in each.chosen else ", ".join(group.reasons)
-            size = f"{group.size}/{group.max_size}"
+            size = f"{group.size}" + ("" if group.max_size is None else f"/{group.max_size}")
             rows.append((each.pod, group.group, size, "yes" if group.helps else "no", why))
     print_table(("POD", "GROUP", "SIZE", "HELPS", "WHY"), rows)
 

@@ -10,11 +10,16 @@ import msgspec
 import typer
 
 from podwright.apimachinery.documents import first_names
-from podwright.apimachinery.objects import InputError, Object
+from podwright.apimachinery.objects import Object
 from podwright.cli.console import print_message, write
 from podwright.cli.options import reject_idle
-from podwright.cli.planning.options import CapacityOptions
-from podwright.cli.planning.plan_inputs import planned_cluster, planned_pods, show_plan
+from podwright.cli.planning.options import POOLS, CapacityOptions
+from podwright.cli.planning.plan_inputs import (
+    check_pools,
+    planned_cluster,
+    planned_pods,
+    show_plan,
+)
 from podwright.cluster.controllers import expand
 from podwright.cluster.store import kind_of
 from podwright.simulation.capacity import (
@@ -119,18 +124,16 @@ def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> boo
     for name in others:
         if getattr(options, name):
             reject_idle(f"--{name.replace('_', '-')}", "with --buy", "it is another question")
-    if options.pool_label and options.buy != "pools":
+    if options.pool_label and options.buy != POOLS:
         reject_idle("--pool-label", "with a file of types", "they are bought, not the pools")
     of = planned_cluster(files, options.cluster, options.setup)
     objects = of.objects
     if pods:
         load = list(planned_pods(pods, options.setup))
         objects += expand(load).with_objects(load)
-    if options.buy == "pools":
+    if options.buy == POOLS:
+        check_pools(objects, options.pool_label, "--buy pools")
         types = pool_types(objects, options.pool_label)
-        if not types:
-            message = "no node has a label that names its pool; --pool-label names the label"
-            raise InputError.of("--buy pools", message)
     else:
         source, data = read_path(options.buy)
         types = read_node_types(data, source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from podwright.cli.options import (
     DECISIONS,
@@ -74,12 +74,25 @@ class DrainPlanOptions(Judged):
     output: Format = output_option("the nodes in their order")
 
 
+POOLS: Final = "pools"
+"""In place of a file: the existing pools of the cluster."""
+
+
 class AutoscaleOptions(Judged):
     """The options of `podwright autoscale`."""
 
-    groups: str = argument("The file of node groups, as for simulate --node-groups.", "GROUPS")
+    groups: str = argument(
+        "The file of node groups, as for simulate --node-groups; or pools for a group of each pool "
+        "of the cluster, without known limits.",
+        "GROUPS",
+    )
     files: tuple[str, ...] = cluster_argument()
     cluster: PlannedCluster = PlannedCluster.group()
+    pool_label: str = option(
+        "With pools: the label of nodes that names their pool. Known labels by default.",
+        "KEY",
+        default="",
+    )
     pod: tuple[str, ...] = option(
         "Only this pending pod, as namespace/name. Repeatable.", "POD", default=()
     )

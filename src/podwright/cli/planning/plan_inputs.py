@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import typer
 
-from podwright.apimachinery.objects import FieldError, InputError, Object
+from podwright.apimachinery.objects import FieldError, InputError, Node, Object
 from podwright.cli.clusters.cluster_inputs import read_named
 from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.console import (
@@ -29,11 +29,15 @@ from podwright.cli.options import Setup
 from podwright.cli.planning.options import CapacityOptions, DrainPlanOptions, PlannedCluster
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.cli.workloads import expand_workloads
+from podwright.cluster.store import kind_of
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.autoscaling import pool_of
 from podwright.simulation.capacity import PlanReport
 from podwright.simulation.files import load_bytes
 from podwright.simulation.recording import options_of, placed_objects, replay
+
+_NODE_POOL: Final = ("karpenter.sh", "NodePool")
 
 
 class Planned(NamedTuple):
@@ -138,6 +142,26 @@ def _with_options(
         else:
             source = source_of.get(error.source, error.source)
             yield msgspec.structs.replace(error, source=source)
+
+
+def check_pools(objects: Sequence[Object], label: str, option: str) -> None:
+    """Print which objects that describe pools are not read.
+
+    Raises
+    ------
+    InputError
+        If no node has a label that names its pool.
+    """
+    described = [obj.name for obj in objects if kind_of(obj) == _NODE_POOL]
+    if described:
+        print_message(
+            f"not read: the limits and requirements of NodePool{'s' * (len(described) != 1)}"
+            f" {', '.join(described)}, which apply to instance types that the input does not have;"
+            " pools are those that nodes have labels of"
+        )
+    if not any(pool_of(obj, label) for obj in objects if isinstance(obj, Node)):
+        message = "no node has a label that names its pool; --pool-label names the label"
+        raise InputError.of(option, message)
 
 
 def planned_pods(name: str, setup: Setup) -> tuple[Object, ...]:

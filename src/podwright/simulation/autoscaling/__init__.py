@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         is_resource as is_resource,
         new_node as new_node,
         parse_node_groups as parse_node_groups,
+        pool_groups as pool_groups,
         pool_of as pool_of,
         read_node_groups as read_node_groups,
     )

@@ -47,15 +47,17 @@ class GroupHelp(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Whether the pod fits on a new node, and the group may get one.
     reasons : tuple of str
         Why not: the scheduler's words about the new node, or what keeps the group from growing.
-    size, max_size : int
-        The nodes that it has, and may have.
+    size : int
+        The nodes that it has.
+    max_size : int, optional
+        The nodes that it may have; None if no limit is known.
     """
 
     group: str
     helps: bool
     reasons: tuple[str, ...]
     size: int
-    max_size: int
+    max_size: int | None
 
 
 class AutoscalingExplanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +102,7 @@ def explain_autoscaling(
     objects : iterable of object
         The cluster with its pods, as for `Scheduler.add`.
     autoscaling : Autoscaling
-        As `read_node_groups` returns it.
+        As `read_node_groups` returns it, or `pool_groups`.
     pods : iterable of str
         `namespace/name`; without them, all pending pods. Pods of DaemonSets, for which no
         autoscaler adds nodes, are listed only if they fit or are named.
@@ -254,5 +256,5 @@ def _help(
         helps=not reasons,
         reasons=reasons,
         size=sizes[name],
-        max_size=offer.group.size_limit,
+        max_size=offer.group.max_size,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 import msgspec
 
@@ -38,6 +38,7 @@ from podwright.apimachinery.objects import (
     Object,
     Pod,
     decode,
+    permanent_taints,
     with_fields,
 )
 from podwright.cluster.controllers import expand
@@ -64,6 +65,7 @@ Expander: TypeAlias = Literal[
 ]
 
 _RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "pods")
+_UNLIMITED: Final = 2**31 - 1
 _MINUTE_NS: Final = 60 * SECOND_NS
 
 
@@ -101,6 +103,16 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
     allocatable: Annotated[dict[str, Amount], needed("such as {cpu: 4, memory: 16Gi}")] = {}
     labels: dict[str, str] = {}
     taints: tuple[dict[str, Any], ...] = ()
+
+    @classmethod
+    def like(cls, node: Node, **fields: Any) -> Self:
+        """Return the template of nodes that are like `node`, with other fields of a subclass."""
+        return cls(
+            allocatable={k: str(v) for k, v in node.status.allocatable.items() if is_resource(k)},
+            labels={k: v for k, v in node.metadata.labels.items() if k != HOSTNAME},
+            taints=tuple(msgspec.to_builtins(taint) for taint in permanent_taints(node)),
+            **fields,
+        )
 
     def node(self, name: str) -> Node:
         """Return a node of this template with the name `name`."""
@@ -180,7 +192,8 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name : str
         Also that of the pool, by which existing nodes belong to the group.
     min_size, max_size : int
-        The fewest and the most nodes (`minSize`, `maxSize` in a file).
+        The fewest and the most nodes (`minSize`, `maxSize` in a file, which requires the latter).
+        None if no limit is known.
     price : float
         Of one node for an hour.
     provisioning_ns : int
@@ -203,16 +216,14 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def problems(self, path: str) -> Iterator[FieldError]:
         """Yield an error in `path` if its limits are none."""
-        if self.max_size is None:
-            yield required(join(path, "maxSize"))
-        elif self.max_size < self.min_size:
+        if self.max_size is not None and self.max_size < self.min_size:
             detail = f"must not be below minSize, which is {self.min_size}"
             yield invalid(join(path, "maxSize"), self.max_size, detail)
 
     @property
     def size_limit(self) -> int:
         """The most nodes."""
-        return self.max_size or 0
+        return _UNLIMITED if self.max_size is None else self.max_size
 
     def node_template(self, pool_label: str = "") -> NodeTemplate:
         """Return the template with the label by which its nodes belong to the group.
@@ -222,6 +233,42 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         template = self.template or NodeTemplate()
         labels = {**template.labels, pool_label or NODE_GROUP: self.name}
         return msgspec.structs.replace(template, labels=labels)
+
+
+def pool_groups(objects: Iterable[Object], label: str = "") -> Autoscaling:
+    """Form a node group from each pool of a cluster.
+
+    How many nodes a pool may have is not known: at least none, and any number. New nodes are like
+    its first node; a pool with several instance types or zones is one group all the same, because
+    the pool is what an autoscaler of it changes.
+
+    Parameters
+    ----------
+    objects : iterable of object
+        The cluster; only its nodes count. Objects that describe pools, such as NodePools of
+        Karpenter, are not read: they name requirements, and a dump has no instance types.
+    label : str
+        The label that names a node's pool; by default those of known providers.
+
+    Returns
+    -------
+    Autoscaling
+        Without groups if no node has a label that names its pool.
+
+    Examples
+    --------
+    >>> import podwright as pw
+    >>> pw.pool_groups([pw.testing.make_node("n1", labels={"pool": "a"})])
+    <Autoscaling: a>
+    """
+    first: dict[str, Node] = {}
+    for node in objects:
+        if isinstance(node, Node) and (pool := pool_of(node, label)):
+            first.setdefault(pool, node)
+    groups = tuple(
+        NodeGroup(name=pool, template=NodeTemplate.like(node)) for pool, node in first.items()
+    )
+    return Autoscaling(groups=groups, options=AutoscalerOptions(pool_label=label))
 
 
 class AutoscalerOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -382,6 +429,9 @@ def parse_node_groups(data: str | bytes | dict[str, Any], source: str) -> Autosc
     errors: list[FieldError] = []
     document = data if isinstance(data, dict) else read_document(data, source=source)
     found = decode_struct(document, Autoscaling, "", errors)
+    paths = {each.path for each in errors}
+    limits = [(f"groups[{k}].maxSize", each.max_size) for k, each in enumerate(found.groups)]
+    errors += [required(path) for path, most in limits if most is None and path not in paths]
     raise_errors(errors, source=source)
     return found
 

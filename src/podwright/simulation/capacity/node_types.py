@@ -23,13 +23,10 @@ from podwright.apimachinery.objects import (
     InputError,
     Node,
     Object,
-    permanent_taints,
 )
 from podwright.simulation.autoscaling import (
-    HOSTNAME,
     INSTANCE_TYPE,
     NodeTemplate,
-    is_resource,
     pool_of,
 )
 
@@ -152,9 +149,4 @@ def pool_types(objects: Iterable[Object], label: str = "") -> tuple[NodeType, ..
 
 def type_of(node: Node, name: str) -> NodeType:
     """Return the type `name` of nodes that are like `node`."""
-    return NodeType(
-        name=name,
-        allocatable={k: str(v) for k, v in node.status.allocatable.items() if is_resource(k)},
-        labels={k: v for k, v in node.metadata.labels.items() if k != HOSTNAME},
-        taints=tuple(msgspec.to_builtins(taint) for taint in permanent_taints(node)),
-    )
+    return NodeType.like(node, name=name)

@@ -102,6 +102,14 @@ def test_an_autoscaler_takes_part_in_a_copy_of_the_cluster(served):
         status, problem = served.send("POST", f"{V1}/autoscaling", body)
         named = problem["errors"][0] if "errors" in problem else problem
         assert (status, named["field"]) == (422, field), problem
+    path = "/api/v1/nodes/n0"
+    labels = {"karpenter.sh/nodepool": "k"}
+    merge = {"content-type": "application/merge-patch+json"}
+    served.send("PATCH", path, {"metadata": {"labels": labels}}, merge)
+    status, found = served.send("POST", f"{V1}/autoscaling", {"duration": "1m"})
+    assert status == 200
+    (helped,) = found["pods"][0]["groups"]
+    assert (helped["group"], helped["size"], helped["maxSize"]) == ("k", 1, None)
 
 
 def test_pods_of_a_drained_node_have_replacements_with_their_own_uids(served):

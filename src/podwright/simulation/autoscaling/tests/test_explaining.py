@@ -16,6 +16,55 @@ def explained(objects, groups, *pods, **options):
     return pw.explain_autoscaling(objects, autoscaling, pods)
 
 
+POOL = {"karpenter.sh/nodepool": "general"}
+
+
+def test_groups_are_formed_from_the_pools_of_a_cluster():
+    tainted = make_node("n2", cpu="2", labels={"pool": "b"}, taints=["k:NoSchedule"])
+    nodes = [
+        make_node("n1", cpu="2", labels=POOL),
+        tainted,
+        make_node("n3", cpu="2"),
+        make_node("n4", cpu="8", labels=POOL),
+    ]
+    groups = pw.pool_groups(nodes)
+    assert [(each.name, each.min_size, each.max_size) for each in groups.groups] == [
+        ("general", 0, None),
+        ("b", 0, None),
+    ]
+    fill = [
+        make_pod(f"on-{n.name}", cpu=str(n.status.allocatable["cpu"]), node=n.name) for n in nodes
+    ]
+    (found,) = pw.explain_autoscaling([*nodes, *fill, make_pod("p", cpu="1")], groups)
+    assert [(each.size, each.max_size, each.reasons) for each in found.groups] == [
+        (2, None, ()),
+        (1, None, ("node(s) had untolerated taint(s)",)),
+    ]
+    assert found.chosen == ("general",)
+    by_label = pw.pool_groups(nodes, "karpenter.sh/nodepool")
+    assert [each.name for each in by_label.groups] == ["general"]
+    assert by_label.options.pool_label == "karpenter.sh/nodepool"
+    assert pw.pool_groups(nodes[2:3]).groups == ()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "paths"),
+    [
+        ([2, 3], []),
+        ([2, None], ["groups[1].maxSize"]),
+        ([None, "x"], ["groups[1].maxSize", "groups[0].maxSize"]),
+    ],
+)
+def test_a_file_names_the_greatest_size_of_each_group(sizes, paths):
+    groups = [group(name, size=size) for name, size in zip("ab", sizes, strict=True)]
+    found = []
+    try:
+        parse_node_groups({"groups": groups}, "groups")
+    except InputError as error:
+        found = [each.path for each in error.errors]
+    assert found == paths
+
+
 def test_each_group_says_why_it_does_not_help():
     ssd = group("ssd", cpu="8", template={"labels": {"disk": "ssd"}})
     full = group("full", cpu="8", size=1, template={"labels": {"disk": "ssd"}})

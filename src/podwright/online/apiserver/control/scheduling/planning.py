@@ -36,7 +36,7 @@ from podwright.online.apiserver.scheduling.present_scheduler import (
 )
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
 from podwright.scheduler.machine import SchedulerOptions
-from podwright.simulation.autoscaling import parse_node_groups
+from podwright.simulation.autoscaling import parse_node_groups, pool_groups
 from podwright.simulation.capacity import (
     Advance,
     CapacityQuestion,
@@ -169,7 +169,8 @@ class AutoscalingRequest(
     Attributes
     ----------
     groups : list of dict
-        As in a file of node groups; none for those of `podwright up --node-groups`.
+        As in a file of node groups; none for those of `podwright up --node-groups`, or without
+        these for a group of each pool, without known limits.
     options : dict
         Of the autoscaler, as in such a file.
     duration : str
@@ -290,11 +291,14 @@ class _Planning:
             duration_ns = read_duration(body.duration, "duration")
             if duration_ns > SCALING_MAX_NS:
                 raise InputError.of("duration", f"{body.duration} is longer than a week")
-            document = {"groups": body.groups, "options": body.options}
-            is_given = body.groups or body.options
+            objects = stored_objects(served.world.store)
+            autoscaling = None if body.groups or body.options else present or pool_groups(objects)
+            if autoscaling is None or not autoscaling.groups:
+                document = {"groups": body.groups, "options": body.options}
+                autoscaling = parse_node_groups(document, "")
             return planned_scaling(
-                stored_objects(served.world.store),
-                present if present and not is_given else parse_node_groups(document, ""),
+                objects,
+                autoscaling,
                 _options_now(served),
                 duration_ns,
                 call_extender=served.call_extender,
