@@ -429,9 +429,10 @@ def parse_node_groups(data: str | bytes | dict[str, Any], source: str) -> Autosc
     errors: list[FieldError] = []
     document = data if isinstance(data, dict) else read_document(data, source=source)
     found = decode_struct(document, Autoscaling, "", errors)
-    paths = {each.path for each in errors}
-    limits = [(f"groups[{k}].maxSize", each.max_size) for k, each in enumerate(found.groups)]
-    errors += [required(path) for path, most in limits if most is None and path not in paths]
+    for index, group in enumerate(found.groups):
+        path = f"groups[{index}]"
+        if group.max_size is None and not any(each.path.startswith(path) for each in errors):
+            errors.append(required(join(path, "maxSize")))
     raise_errors(errors, source=source)
     return found
 
