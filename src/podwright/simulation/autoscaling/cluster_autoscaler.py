@@ -182,6 +182,7 @@ class ClusterAutoscaler(Controller):
         if kind_of(obj) in _UNREAD:
             return ()
         self._trial.change(old, new)
+        self._scale_down.count_change()
         return (_LOOP,)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:

@@ -159,7 +159,8 @@ class ScaleDown(Checkpointed):
 
     removals: Saved[dict[str, Removal]]
     _unneeded_ns: Saved[dict[str, int]]
-    _recheck_ns: Saved[dict[str, int]]
+    _rechecks: Saved[dict[str, tuple[int, int]]]
+    _changes: Saved[int]
     removed_ns: Saved[int]
     _skips_recent: Saved[bool]
 
@@ -169,7 +170,9 @@ class ScaleDown(Checkpointed):
         self._trial = trial
         self.removals = {}
         self._unneeded_ns = {}
-        self._recheck_ns = {}
+        # Of each node that could not be removed: when it is examined again, and the changes so far.
+        self._rechecks = {}
+        self._changes = 0
         self.removed_ns = 0
         self._skips_recent = False
         self.candidates: list[Candidate] = []
@@ -181,6 +184,10 @@ class ScaleDown(Checkpointed):
         return min(
             (each.until_ns for each in self.unremovable.values() if each.until_ns), default=0
         )
+
+    def count_change(self) -> None:
+        """Count a change of the cluster: what kept a node before it may not keep it any more."""
+        self._changes += 1
 
     @property
     def has_timers(self) -> bool:
@@ -218,9 +225,9 @@ class ScaleDown(Checkpointed):
         rules, trial, options = self._rules(now_ns), self._trial, self._options
         blind = msgspec.structs.replace(rules, budgets=Budgets(()), lister=None)
         present = set(destinations)
-        self._recheck_ns = {
-            name: due_ns
-            for name, due_ns in self._recheck_ns.items()
+        self._rechecks = {
+            name: (due_ns, changes)
+            for name, (due_ns, changes) in self._rechecks.items()
             if name in present and due_ns > now_ns
         }
         self._skips_recent = False
@@ -240,7 +247,7 @@ class ScaleDown(Checkpointed):
             candidate = self._removable(node, rules, left, explains=is_question)
             if isinstance(candidate, Unremovable):
                 self.unremovable[node.name] = candidate
-                self._recheck_ns[node.name] = now_ns + options.recheck_ns
+                self._rechecks[node.name] = now_ns + options.recheck_ns, self._changes
                 continue
             left.discard(node.name)
             rules.budgets.remove(candidate.pods)
@@ -267,8 +274,9 @@ class ScaleDown(Checkpointed):
         UnremovableReason
         """
         name, options = node.name, self._options
-        if name in self._recheck_ns:
-            self._skips_recent = True
+        if name in self._rechecks:
+            # Without a change it is kept again, and rechecks at different times would never end.
+            self._skips_recent |= self._rechecks[name][1] != self._changes
             return Unremovable("RecentlyUnremovable", "it could not be removed a short time ago")
         if name in self.removals:
             return Unremovable("CurrentlyBeingDeleted", "its removal has started")

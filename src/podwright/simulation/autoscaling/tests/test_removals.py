@@ -66,6 +66,7 @@ class Removals:
     def delete(self, obj):
         self.lister.remove(("", obj.kind), obj.key, obj)
         self.trial.change(obj, None)
+        self.down.count_change()
 
     def waits(self):
         return self.down.has_timers
@@ -166,6 +167,8 @@ def test_a_node_that_is_needed_is_looked_at_again_after_a_time():
     removals = Removals(pooled("n"), pod)
     assert removals.update(0) == []
     assert not removals.waits()
+    assert removals.update(10) == []
+    assert not removals.waits(), "nothing has changed since"
     removals.delete(pod)
     assert removals.update(299) == []
     assert removals.waits(), "the node is looked at later"

@@ -14,6 +14,7 @@ from podwright.apimachinery.objects import (
     PodDisruptionBudgetSpec,
     PodDisruptionBudgetStatus,
     decode,
+    encode,
     with_fields,
 )
 from podwright.simulation.autoscaling.drainability import Budgets, DrainRules, Unremovable
@@ -108,6 +109,17 @@ def budget(allowed):
             "spec": {"selector": {"matchLabels": {"app": "web"}}, "maxUnavailable": allowed},
         }
     )
+
+
+def test_nodes_that_cannot_be_removed_at_different_times_do_not_keep_a_run_from_ending():
+    nodes = [make_node(f"n{i}", cpu="4", memory="16Gi", labels={"pool": "a"}) for i in range(2)]
+    pods = [make_pod(f"p{i}", cpu="1", node=f"n{i}") for i in range(2)]
+    pod = make_pod("p2", cpu="1", node_selector={"disk": "ssd"})
+    later = {"at": "40s", "apply": encode(pod)}
+    ssd = group(template={"labels": {"disk": "ssd"}})
+    run, seen = simulated([*nodes, *pods], [ssd], events=[later])
+    assert not run.pending
+    assert [name for _, change, name in seen.nodes if change == "-"] == []
 
 
 @pytest.mark.parametrize(("allowed", "count"), [(0, 0), (1, 1)])
