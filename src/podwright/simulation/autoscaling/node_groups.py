@@ -106,7 +106,14 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def like(cls, node: Node, **fields: Any) -> Self:
-        """Return the template of nodes that are like `node`, with other fields of a subclass."""
+        """Return the template of nodes that are like another one.
+
+        Parameters
+        ----------
+        node : Node
+        fields
+            What a subclass has besides, such as `name`.
+        """
         return cls(
             allocatable={k: str(v) for k, v in node.status.allocatable.items() if is_resource(k)},
             labels={k: v for k, v in node.metadata.labels.items() if k != HOSTNAME},

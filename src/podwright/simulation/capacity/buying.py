@@ -41,6 +41,7 @@ from podwright.simulation.autoscaling import (
     Companions,
     new_node,
 )
+from podwright.simulation.capacity.device_counts import device_rows, extended_names
 from podwright.simulation.capacity.filling import (
     Advance,
     CapacityStop,
@@ -417,13 +418,17 @@ class _Search:
     def _bound(self) -> float:
         """Return a price below which no mix places the pods.
 
-        Fractions of nodes have enough of all resources together (`least_price`): new nodes for
-        pods that no existing node takes, and for all pods together less what existing nodes have.
+        Fractions of nodes have enough of all resources and of the devices of each class together
+        (`least_price`): new nodes for pods that no existing node takes, and for all pods together
+        less what existing nodes have.
         """
         cluster = self._scheduler.cluster
         placeable = [key for key in self._demand if key not in self._accepted]
         demands = [self._demand[key] for key in placeable]
-        resources = list(_sum(demands))
+        # What a class of devices offers, too, nodes may have without an allocatable amount.
+        classes = cluster.devices.classes.values()
+        offered = {name for each in classes for name in extended_names(each)}
+        resources = [name for name in _sum(demands) if name not in offered]
         requests = np.array([[each.get(name, 0) for name in resources] for each in demands])
         helped, helping = self._existing(placeable)
         is_helped = np.array([key in helped for key in placeable], bool)
@@ -433,9 +438,15 @@ class _Search:
             return of[np.ix_([cluster.nodes.slot_of[name] for name in names], columns)]
 
         free = amounts(cluster.nodes.free, helping)
-        with edited(cluster, put=[self._node(i, 0).node for i in self._indices()]):
-            names = [self._node(i, 0).node.name for i in self._indices()]
+        pods = [self._scheduler.pending[key] for key in placeable]
+        new = [self._node(i, 0) for i in self._indices()]
+        old = list(cluster.nodes.slot_of)
+        with edited(cluster, put=[obj for each in new for obj in each.objects]):
+            names = [each.node.name for each in new]
             bought = amounts(cluster.nodes.allocatable, names)
+            of_helped = [pod for pod in pods if pod.key in helped]
+            others = [pod for pod in pods if pod.key not in helped]
+            of_devices = list(device_rows(cluster.devices, old, names, of_helped, others))
         room = _usable(free, requests[is_helped]).sum(axis=0)
         rows = [
             (column.tolist(), int(need))
@@ -443,7 +454,7 @@ class _Search:
             for column, need in zip(_usable(bought, of).T, of.sum(axis=0) - less, strict=True)
             if need > 0
         ]
-        return least_price(self._types, rows)
+        return least_price(self._types, [*rows, *of_devices])
 
     def _existing(self, keys: Iterable[NamespacedName]) -> tuple[set[NamespacedName], list[str]]:
         """Return the pods that existing nodes might take, were each the only one, and the nodes."""

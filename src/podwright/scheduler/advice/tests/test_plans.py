@@ -231,9 +231,7 @@ def test_nodes_are_added_with_what_the_pod_lacks_on_them():
         [*pod, (f"{add} n but with 1 cpu", 5.5)], [(f"{add} m but with 1 cpu", 5.5)],
     ]  # fmt: skip
     assert shown(found.new_nodes(["m"], factor=2)) == [[(f"{add} m but with 2 cpu", 5.5)]]
-    assert shown(found.new_nodes(["m"], counts=[2])) == [
-        [("add 2 nodes like m but with 1 cpu", 6.5)]
-    ]
+    assert shown(found.new_nodes("m", counts=[2])) == [[("add 2 nodes like m but with 1 cpu", 6.5)]]
     full = fixes(pending(), make_node("n", cpu="1"), placed("o", "n"), make_node("m", cpu="999m"))
     assert [full.fits_empty(name) for name in ("n", "m", "none")] == [True, False, False]
     # Another node has the size that m lacks; with a factor only larger nodes are meant.

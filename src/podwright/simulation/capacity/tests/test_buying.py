@@ -10,6 +10,7 @@ from podwright.apimachinery.objects import InputError, decode
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.columns.tests.storage_objects import csi_node
 from podwright.simulation.autoscaling.tests.test_devices import (
+    CLASS,
     DRIVER,
     attached,
     resource,
@@ -236,6 +237,83 @@ def test_nodes_that_take_pods_after_others_were_placed_count_for_the_bound():
     found = pw.buy_nodes([old, *pods], [new])
     # The first pod takes half of a node; the node that exists has room for the others.
     assert [found.price, found.bound] == pytest.approx([1, 0.5])
+
+
+def request(count=1, name="r", **fields):
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count}
+    return {"name": name, "exactly": exactly | fields}
+
+
+SHARED = [
+    resource(
+        "ResourceSlice",
+        "fabric",
+        {
+            "driver": DRIVER,
+            "allNodes": True,
+            "pool": {"name": "fabric", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": f"f{index}"} for index in range(3)],
+        },
+    )
+]
+FIRST = {
+    "name": "r",
+    "firstAvailable": [
+        {"name": f"{n}", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": n}
+        for n in (2, 1)
+    ],
+}
+OTHER = {"selectors": [{"cel": {"expression": 'device.driver == "other.x"'}}]}
+
+
+def of_claim(*requests, name="c"):
+    return resource("ResourceClaim", name, {"devices": {"requests": list(requests)}})
+
+
+def using(pod, claim):
+    made = make_pod(pod, cpu="100m").raw
+    claims = {"resourceClaims": [{"name": "d", "resourceClaimName": claim}]}
+    return decode(made | {"spec": made["spec"] | claims})
+
+
+def pairs(*numbers, **fields):
+    claims = [of_claim(request(n, **fields), name=f"c{i}") for i, n in enumerate(numbers)]
+    return [*claims, *(using(f"p{i}", f"c{i}") for i, _ in enumerate(numbers))]
+
+
+TWO = request(), request(name="s")
+USERS = using("p", "c"), using("q", "c")
+
+
+@pytest.mark.parametrize(
+    ("objects", "price", "bound"),
+    [
+        pytest.param(train(5), 3, 2.5, id="a device each of two on a node"),
+        pytest.param(pairs(2, 2, 1), 3, 2.5, id="as many as a claim requests"),
+        pytest.param(
+            [of_claim(request()), using("p", "c"), using("q", "c")], 1, 0.5, id="one claim"
+        ),
+        pytest.param([of_claim(FIRST), using("p", "c")], 1, 0.1, id="not one of alternatives"),
+        pytest.param(
+            [of_claim(request(), request(name="s")), using("p", "c")], 1, 1, id="of two requests"
+        ),
+        pytest.param(pairs(1, deviceClassName="other"), 0, 0, id="of a class without devices"),
+        pytest.param([*SHARED, *pairs(1, 1, 1, 1)], 1, 0.5, id="less those of no node alone"),
+    ],
+)
+def test_the_bound_counts_the_devices_of_each_class(objects, price, bound):
+    node = pw.NodeType(name="g", allocatable={"cpu": "1", "memory": "4Gi"}, labels={"pool": "a"})
+    other = resource("DeviceClass", "other", OTHER)
+    found = pw.buy_nodes([resource("DeviceCards", "c", CARDS), CLASS, other, *objects], [node])
+    assert [found.price, found.bound] == pytest.approx([price, bound])
+    assert found.is_cheapest
+
+
+def test_free_devices_of_existing_nodes_count_for_the_bound():
+    node = make_node("n1", cpu="8", memory="16Gi", labels={"pool": "a"})
+    objects = [node, resource("ResourceSlice", "s", SLICE), *train(5)]
+    found = pw.buy_nodes(objects, pool_types(objects))
+    assert [found.price, found.bound] == pytest.approx([2, 1.5])
 
 
 def test_the_bound_has_all_resources_together():
