@@ -102,8 +102,9 @@ class KindTable:
         change : FreshChange
             Its version is durable.
         """
-        if self._resting is None or not self.is_awake(change):
+        if not self.is_awake(change):
             return False
+        assert self._resting is not None, "what is awake may rest"
         self._resting.rest(change.key, change.version)
         return True
 

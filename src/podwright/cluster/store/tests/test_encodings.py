@@ -31,6 +31,7 @@ def test_an_extended_section_gives_the_same_text(before, status, owners, is_spec
         sections = spec | metadata if is_spec_first else metadata | spec
         document = {"kind": "Pod", **sections, **status}
         encodings.keep_extended(document, "spec", before, "nodeName")
+        assert [*encodings._kept][-1] == id(document)
         text = msgspec.json.encode(document)
         assert encodings.of(document) == encodings.peek(document) == text
         assert encodings.size_of(document) == len(text)
