@@ -359,17 +359,20 @@ _UNIT_EQUALITY: Final = frozenset({
 
 
 def _equality(call: _Called) -> CallEstimate | None:
-    if len(call.args) != 2 or call.args[0].type != call.args[1].type:
+    if len(call.args) != 2:
         return None
-    name = call.args[0].type.name
+    left, right = call.args
+    if left.type != right.type:
+        return None
+    name = left.type.name
     if name in _UNIT_EQUALITY:
         return _NOMINAL
     if name == "kubernetes.NamedFormat":
         return CallEstimate(Range(1, _MAX_FORMAT_SIZE).scaled(STRING_FACTOR))
     if name == "kubernetes.URL":
         # Upstream looks at the right side only.
-        right = call.args[1].size
-        return CallEstimate(Range(1, right.high if right else 1).scaled(STRING_FACTOR))
+        high = 1 if right.size is None else right.size.high
+        return CallEstimate(Range(1, high).scaled(STRING_FACTOR))
     return None
 
 

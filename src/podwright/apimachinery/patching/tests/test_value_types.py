@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.patching.value_types import (
+    _NAMES_MAX,
+    _ORDERS_MAX,
     DEDUCED,
     UntypedError,
     ValueType,
@@ -232,3 +234,17 @@ def test_the_parts_of_a_map_are_sorted_and_kept_for_few_names() -> None:
     assert plain.parts(("x",)) == [("x", "f:x", DEDUCED)]
     # The parts of a value without a type have none either.
     assert DEDUCED.parts(("x",)) == [("x", "f:x", DEDUCED)]
+
+
+def test_the_parts_of_many_names_are_not_kept_nor_those_of_many_maps() -> None:
+    of = ValueType("map", fields=dict)
+    for count in (_NAMES_MAX, _NAMES_MAX + 1):
+        names = tuple(map(str, range(count)))
+        assert (of.parts(names) is of.parts(names)) is (count == _NAMES_MAX)
+        assert (of.node(names)[0] is of.node(names)[0]) is (count == _NAMES_MAX)
+    first = of.parts(("x",))
+    for number in range(_ORDERS_MAX - 2):
+        of.parts((f"a{number}",))
+    assert of.parts(("x",)) is first
+    of.parts(("one", "more"))
+    assert of.parts(("x",)) is not first

@@ -134,6 +134,9 @@ def test_volumes_are_made_on_the_selected_node() -> None:
     watched = Watched()
     watched.server.create(claim("there", **{SELECTED: "n"}))
     watched.server.create(claim("waiting"))
+    bare = claim("bare")
+    del bare["metadata"]["annotations"]
+    watched.server.create(bare)
     count = len(watched.events)
     watched.server.bind_volumes()
     made, bound, volume = watched.written[count:]

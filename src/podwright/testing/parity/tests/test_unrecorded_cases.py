@@ -157,3 +157,15 @@ def test_a_pod_without_requests_is_scored_with_none() -> None:
         key=lambda each: len(json.dumps(each)),
     )
     assert differences(case) == []
+
+
+def test_the_requests_that_the_scheduler_counts_are_compared() -> None:
+    requests = {"cpu": "0", "memory": "1Ki", "storage": "1Gi", "example.com/gpu": "2"}
+    container = {"name": "c", "image": "i", "resources": {"requests": requests}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}}
+    counted = {"memory": 1024, "example.com/gpu": 2}
+    case = {
+        "id": "x", "family": "pod_requests", "pod": pod | {"spec": {"containers": [container]}},
+        "expect": {"assigned": counted, "filter": counted},
+    }  # fmt: skip
+    assert not {"assigned", "filter"} & set(differences(case))
