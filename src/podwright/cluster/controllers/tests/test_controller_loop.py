@@ -321,6 +321,49 @@ def test_a_rejected_object_is_reported_once_for_each_sync_and_owner():
     assert controllers.handle(rejection, 2) == [], "only pods are reported"
 
 
+def admitting(kind: str, version: str = "v1", name: str = "a", **fields: Any) -> Any:
+    metadata = {"name": name} | ({"namespace": "a"} if kind == "ResourceQuota" else {})
+    return decode({"apiVersion": version, "kind": kind, "metadata": metadata, **fields})
+
+
+def using(count: str) -> Any:
+    status = {"hard": {"pods": "9"}, "used": {"pods": count}}
+    return admitting("ResourceQuota", status=status)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "tried"),
+    [
+        pytest.param(None, using("1"), "a", id="a new quota"),
+        pytest.param(using("1"), None, "a", id="a quota that is gone"),
+        pytest.param(using("2"), using("1"), "a", id="less is used"),
+        pytest.param(using("1"), using("2"), "", id="more is used"),
+        pytest.param(None, admitting("Namespace"), "a", id="a namespace"),
+        pytest.param(admitting("Namespace"), None, "a", id="a namespace that is gone"),
+        pytest.param(None, admitting("Namespace", name="c"), "", id="a namespace of no object"),
+        pytest.param(
+            None, admitting("PriorityClass", "scheduling.k8s.io/v1"), "ab", id="of all namespaces"
+        ),
+        pytest.param(None, admitting("Node"), "", id="a kind that admits nothing"),
+    ],
+)
+def test_rejected_objects_are_tried_again_when_what_admits_them_changes(before, after, tried):
+    kinds = {("", "ResourceQuota"), ("", "Namespace"), ("scheduling.k8s.io", "PriorityClass")}
+    controllers = ControllerLoop([Watcher], admission_kinds=kinds)
+    if before is not None:
+        controllers.handle(ObjectPut(before), 0)
+    for namespace in "ab":
+        pod = make_pod("p", namespace=namespace)
+        controllers.handle(ObjectPut(pod), 0)
+        controllers.handle(SyncNext(), 0)
+        controllers.handle(WriteRejected(CreateObject(pod, "watcher"), "full"), 0)
+    controllers.handle(ObjectDeleted(before) if after is None else ObjectPut(after), 1)
+    actions = []
+    while controllers.has_next:
+        actions += controllers.handle(SyncNext(), 1)
+    assert [action.event for action in actions] == [SyncDue("watcher", f"{n}/p") for n in tried]
+
+
 def test_without_a_report_a_change_that_fails_is_an_error():
     class Failing(Watcher):
         def observe(self, old: Any, new: Any) -> Any:
