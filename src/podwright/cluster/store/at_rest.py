@@ -130,7 +130,7 @@ class _Pack:
         self._versions += (version,)
         self._size_bytes += len(values)
         if len(self._texts) == _PACK_TEXTS or self._size_bytes >= _PACK_BYTES:
-            self._data = zlib.compress(_END.join(self._texts), 1)
+            self._data = zlib.compress(_END.join(self._texts), zlib.Z_BEST_SPEED)
             # Last: another thread may be reading.
             self._texts = ()
 

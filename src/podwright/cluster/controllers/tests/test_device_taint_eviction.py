@@ -167,6 +167,36 @@ def test_a_toleration_for_a_time_delays_the_deletion() -> None:
     assert driver.controller.state() == {"scheduled": {}, "evicted": {}}
 
 
+@pytest.mark.parametrize(
+    ("tolerations", "delay_seconds"),
+    [
+        pytest.param([{"tolerationSeconds": 1}], 1, id="a second"),
+        pytest.param([{"tolerationSeconds": 0}], 0, id="no time"),
+        pytest.param([{"tolerationSeconds": -5}], 0, id="a negative time is none"),
+        pytest.param([{"effect": "NoSchedule", "tolerationSeconds": 9}], 0, id="another effect"),
+        pytest.param([{"effect": None, "tolerationSeconds": 9}], 0, id="no effect"),
+        pytest.param([{"key": "other", "tolerationSeconds": 9}], 0, id="another taint"),
+        pytest.param(
+            [{"key": "other"}, {"tolerationSeconds": 9}], 9, id="one of several tolerates it"
+        ),
+        pytest.param([{"tolerationSeconds": 9}, {}], None, id="another one for ever"),
+    ],
+)
+def test_a_toleration_delays_the_deletion_by_its_time(
+    tolerations: list[dict[str, Any]], delay_seconds: int | None
+) -> None:
+    """Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go, claimEvictionTime"""
+    whole = {"operator": "Exists", "effect": "NoExecute"}
+    driver = _Driver(_slice(), _claim(*(whole | each for each in tolerations)), _pod())
+    found = driver.put(_slice(_taint()))
+    if not delay_seconds:
+        assert _deleted(found) == (["default/pod"] if delay_seconds == 0 else [])
+        return
+    (wait,) = found
+    assert isinstance(wait, SyncAt)
+    assert wait.due_ns == _ADDED_NS + delay_seconds * _SECOND_NS
+
+
 def test_the_deletion_is_canceled_with_the_taint() -> None:
     tolerated = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}
     driver = _Driver(_slice(_taint()), _claim(tolerated))

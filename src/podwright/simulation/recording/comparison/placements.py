@@ -212,7 +212,7 @@ def paired_replicas(before: Replicas, after: Replicas) -> dict[NamespacedName, N
     pairs = {key: key for key, where in before.items() if after.get(key) == where}
     _pair(pairs, before, after)
     taken = set(pairs.values())
-    pairs |= {key: key for key in before.keys() & after.keys() - pairs.keys() - taken}
+    pairs |= {key: key for key in before.keys() & after.keys() - pairs - taken}
     _pair(
         pairs,
         {key: (controller, "") for key, (controller, _) in before.items()},

@@ -245,7 +245,7 @@ class LogReading:
             yield from decode_events(
                 index, block, frame.head.first, objects, source=self._medium.source
             )
-        elif frame.head.kind in CHECKPOINTS:
+        else:
             passed = self._read(frame, CheckpointIndex)
             for number, obj in decode_objects(passed.objects, objects):
                 # An object that the caller gave for a number stays.
