@@ -11,6 +11,7 @@ in the data set, and continues as if nothing had happened.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -70,14 +71,17 @@ def tune(
     InputError
         With all mistakes of the plan.
     SweepError
-        If there are no workers, or the folder has another tuning.
+        If there are no workers, the folder has another tuning, or it cannot be written.
     """
     complete = plan if isinstance(plan, TuningPlan) else load_tuning_plan(plan)
     folder = Path(output)
     dataset = SweepDataset(folder / "runs")
-    storage = _storage(folder / "tuning.db")
+    path = folder / "tuning.db"
+    with _writing(path):
+        storage = _storage(path)
     connection = workers(address=address, count=worker_count, memory_bytes=memory_bytes)
-    with connection as client, metered("tuning", complete.trials, is_shown=progress) as meter:
+    meters = metered("tuning", complete.trials, is_shown=progress)
+    with connection as client, meters as meter, _writing(path):
         announce(f"{complete.trials} trials; Dask's dashboard: {client.dashboard_link}")
         tuning = _Tuning(complete, storage, dataset, client)
         tuning.check_figures()
@@ -221,6 +225,22 @@ class _Tuning:
         tuned = [] if best is None else [plan.candidate(TUNED, dict(trials[best].values))]
         results = self._run((*plan.sweep.configurations, *tuned), plan.held_out)
         return evidence_of(plan, trials, front, best, results)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Raise what a database of trials cannot do, such as on a full disk, as a `SweepError`."""
+    from optuna.exceptions import StorageInternalError
+    from sqlalchemy.exc import DatabaseError
+
+    try:
+        yield
+    except (DatabaseError, StorageInternalError) as error:
+        cause = error if isinstance(error, DatabaseError) else error.__cause__ or error
+        raise SweepError(
+            f"{path} cannot be read or written: {getattr(cause, 'orig', None) or cause};"
+            " finished runs have been kept"
+        ) from error
 
 
 def _storage(path: Path) -> BaseStorage:
