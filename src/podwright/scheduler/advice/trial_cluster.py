@@ -43,6 +43,14 @@ class PlacedPods:
         self._version = cluster.nodes.pods_journal.version
         self._nominated = {node: dict(pods) for node, pods in cluster.nominations.by_node.items()}
 
+    def is_current(self) -> bool:
+        """Return whether nothing has changed since, or all changes were reverted by `restore`."""
+        return (
+            self._changed_slots() == []
+            and self._has_same_slots()
+            and self._nominated == self._cluster.nominations.by_node
+        )
+
     def since(self) -> list[str]:
         """Return the pods that were placed since, in order of placement."""
         new = self._new()
@@ -74,6 +82,13 @@ class PlacedPods:
             for node, pods in self._nominated.items():
                 for pod in pods.values():
                     cluster.nominate(pod, node)
+        if self._has_same_slots():
+            self._version = cluster.nodes.pods_journal.version
+
+    def _has_same_slots(self) -> bool:
+        """Return whether each node has its slot: one that was deleted and put again may not."""
+        cluster = self._cluster
+        return cluster.numbering == self._numbering and cluster.nodes.names == self._names
 
     def _changed_slots(self) -> list[int] | None:
         """Return the slots whose pods changed; None if they have to be compared one by one."""

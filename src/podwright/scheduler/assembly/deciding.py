@@ -104,6 +104,8 @@ class SchedulerState:
     ----------
     scheduler : DecidingScheduler
         Whose current state is kept.
+    placed : PlacedPods
+        Its placed and nominated pods now.
 
     Attributes
     ----------
@@ -111,10 +113,10 @@ class SchedulerState:
         The placed and the nominated pods.
     """
 
-    def __init__(self, scheduler: DecidingScheduler) -> None:
+    def __init__(self, scheduler: DecidingScheduler, placed: PlacedPods) -> None:
         self._scheduler = scheduler
         self._pending = dict(scheduler.pending)
-        self.placed = PlacedPods(scheduler.cluster)
+        self.placed = placed
         self._claims = assumed_claims(scheduler.cluster)
         self._bookkeeping = scheduler.bookkeeping()
 
@@ -177,6 +179,7 @@ class DecidingScheduler:
 
     def _read(self, cluster: Cluster) -> None:
         self.cluster: Cluster = cluster
+        self._placed: PlacedPods | None = None
         self._runners: dict[str, Runner] = self._parts.runners(cluster)
         self._running = {name: RunningProfile(runner) for name, runner in self._runners.items()}
 
@@ -664,7 +667,10 @@ class DecidingScheduler:
 
     def state(self) -> SchedulerState:
         """Return which pods are pending, placed and nominated now; for `rewound`."""
-        return SchedulerState(self)
+        # A copy of all pods takes long, and trials revert what they change.
+        if self._placed is None or not self._placed.is_current():
+            self._placed = PlacedPods(self.cluster)
+        return SchedulerState(self, self._placed)
 
     @contextmanager
     def rewound(self, state: SchedulerState) -> Iterator[None]:

@@ -183,10 +183,12 @@ class NodeSearch:
 
         Upstream iterates a set here, so its order is not determined; ours is by name.
         """
-        slot_of = self._cluster.nodes.slot_of
-        slots = [slot_of[name] for name in sorted(names) if name in slot_of]
-        start = self.next_start % self._cluster.nodes.n_alive
-        return np.array(slots, dtype=np.int32), start
+        nodes = self._cluster.nodes
+        found = [nodes.slot_of[name] for name in names & nodes.slot_of.keys()]
+        slots = np.array(found, dtype=np.int32)
+        if len(slots) > 1:
+            slots = slots[np.argsort(nodes.name_ranks()[slots])]
+        return slots, self.next_start % nodes.n_alive
 
 
 def nodes_to_find(node_count: int, percentage: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import ClassVar
 
 import pytest
@@ -351,3 +352,51 @@ def test_without_preemption_no_affinity_stops_it() -> None:
     scheduler = pw.Scheduler(pw.read_configuration(head | {"profiles": [profile]}, source="c"))
     scheduler.add(SMALL, cores("web", "8"))
     assert broken_affinity(scheduler.explain("default/web"), scheduler.cluster) == ()
+
+
+def test_the_placed_pods_are_copied_again_only_after_a_change() -> None:
+    scheduler = pw.Scheduler()
+    scheduler.add(NODE, cores("old", "1", node="n"), cores("one", "1"))
+    before = scheduler.state()
+    placed = before.placed
+    scheduler.schedule("default/one")
+    before.restore()
+    assert scheduler.state().placed is placed
+    scheduler.cluster.nominate(scheduler.pending["default/one"], "n")
+    assert scheduler.state().placed is not placed, "a nomination"
+    placed = scheduler.state().placed
+    scheduler.cluster.remove("default/old")
+    assert scheduler.state().placed is not placed, "a pod less"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_state_that_is_kept_is_restored_as_a_new_one(seed: int) -> None:
+    draw = Random(seed)
+    scheduler = pw.Scheduler(seed=seed)
+    scheduler.add(*(make_node(f"n{number}", cpu="4") for number in range(3)))
+    scheduler.add(*(cores(f"p{number}", "1", node=f"n{number % 3}") for number in range(6)))
+    scheduler.add(*(cores(f"q{number}", "1") for number in range(12)))
+    cluster = scheduler.cluster
+
+    def shown() -> list[list[str]]:
+        return [list(pods) for pods in cluster.pods_on]
+
+    def change() -> None:
+        if cluster.pods and draw.random() < 0.4:
+            cluster.remove(draw.choice(list(cluster.pods)))
+        elif scheduler.pending:
+            scheduler.schedule(draw.choice(list(scheduler.pending)))
+
+    for _ in range(12):
+        outer, outer_shown = scheduler.state(), shown()
+        for _ in range(draw.randrange(3)):
+            inner, inner_shown = scheduler.state(), shown()
+            for _ in range(draw.randrange(4)):
+                change()
+            inner.restore()
+            assert shown() == inner_shown
+            if draw.random() < 0.5:
+                change()
+        outer.restore()
+        assert shown() == outer_shown
+        change()
