@@ -83,7 +83,7 @@ export const QUESTIONS = {
     path: "/podwright/v1/autoscaling",
     fields: [
       { key: "duration", title: "How long", kind: "text", initial: "30m", hint: "30m" },
-      { key: "manifest", title: "Node groups; none: those of up --node-groups", kind: "area", hint: 'groups:\n- {name: small, maxSize: 5, template: {allocatable: {cpu: "4", memory: 16Gi}}}' },
+      { key: "manifest", title: "Node groups; none: those of up --node-groups, or the pools of the cluster", kind: "area", hint: 'groups:\n- {name: small, maxSize: 5, template: {allocatable: {cpu: "4", memory: 16Gi}}}' },
     ],
     body: ({ duration }, manifest) => ({ ...(Array.isArray(manifest) ? { groups: manifest } : manifest), ...(duration ? { duration } : {}) }),
     answer: scalingAnswer,
@@ -228,6 +228,7 @@ function scalingAnswer({ pods, nodes, groups, newNodes, removedNodes, moves, pen
       `The groups get ${countText(newNodes.length, "new node")}; ${countText(placed, "pending pod")} ${placed === 1 ? "finds" : "find"} a node.`,
       ...(removedNodes.length ? [`${countText(removedNodes.length, "node")} ${removedNodes.length === 1 ? "is" : "are"} not needed and removed: ${listed(removedNodes)}.`] : []),
       ...(pending.length ? [`${countText(pending.length, "pod")} ${pending.length === 1 ? "has" : "have"} no node at the end: ${listed(pending)}.`] : []),
+      ...(pods.some(({ groups: offers }) => offers.some(({ maxSize }) => maxSize === null)) ? ["The groups are the pools of the cluster; how many nodes they may have is not known: at least none, and any number."] : []),
     ],
     tables: [
       { title: "Node groups", heads: ["Group", "Start", "Peak", "End", "Node hours", ...(isPriced ? ["Cost"] : [])], rows: groups.map(({ name, sizes, nodeHours, cost }) => [name, ...[sizes[0].size, Math.max(...sizes.map(({ size }) => size)), sizes.at(-1).size].map(String), nodeHours.toFixed(2), ...(isPriced ? [cost.toFixed(2)] : [])]) },

@@ -22,7 +22,7 @@ test("each question has its form", () => {
     ]],
     ["autoscale", "Autoscaling", "/podwright/v1/autoscaling", "part", [
       { key: "duration", title: "How long", kind: "text", initial: "30m", hint: "30m" },
-      { key: "manifest", title: "Node groups; none: those of up --node-groups", kind: "area", hint: 'groups:\n- {name: small, maxSize: 5, template: {allocatable: {cpu: "4", memory: 16Gi}}}' },
+      { key: "manifest", title: "Node groups; none: those of up --node-groups, or the pools of the cluster", kind: "area", hint: 'groups:\n- {name: small, maxSize: 5, template: {allocatable: {cpu: "4", memory: 16Gi}}}' },
     ]],
     ["drain", "Drain nodes", "/podwright/v1/drain-plan", "node", [
       { key: "nodes", title: "Nodes to drain", kind: "text", hint: "node-1, node-2" },
@@ -113,6 +113,11 @@ test("the tables of answers have their titles and heads", () => {
   assert.deepEqual(heads(priced)[0], ["Node groups", "Group", "Start", "Peak", "End", "Node hours", "Cost"]);
   assert.deepEqual(priced.tables[0].rows, [["g", "1", "1", "1", "2.35", "0.00"], ["h", "1", "1", "1", "2.35", "1.50"]]);
   assert.deepEqual(heads(QUESTIONS.autoscale.answer({ ...scaled, pods: [], groups: [] })), []);
+  for (const maxSize of [3, null]) {
+    const offer = { group: "g", helps: true, reasons: [], size: 1, maxSize };
+    const { findings } = QUESTIONS.autoscale.answer({ ...scaled, pods: [{ pod: "p", node: "", groups: [offer], chosen: ["g"] }] });
+    assert.equal(findings.some((text) => text.startsWith("The groups are the pools of the cluster; ")), maxSize === null);
+  }
 });
 
 test("answers that change nothing have neither nodes nor a button", () => {
