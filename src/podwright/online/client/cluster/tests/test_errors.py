@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from podwright.online.client.cluster.errors import (
+    RejectedRequest,
     StatusObject,
     connection_failure,
     rejection,
@@ -170,6 +171,10 @@ def test_a_redirection_says_to_check_the_address():
 def test_a_later_attempt_may_pass_where_the_server_is_overloaded_or_has_failed(status):
     found = rejection(b"{}", status=status, retry_after="", what="x")
     assert found.is_passing is (status == 429 or status >= 500)
+    # What the server does not say is empty, and it demands no wait.
+    bare = RejectedRequest("no", status=status)
+    assert (bare.reason, bare.cause, bare.missing_right) == ("", "no", "")
+    assert (bare.retry_after_seconds, bare.is_passing) == (0, found.is_passing)
 
 
 @pytest.mark.parametrize(
