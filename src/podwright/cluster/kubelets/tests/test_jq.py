@@ -54,6 +54,10 @@ DOCUMENT = {
             id="select by one of two",
         ),
         pytest.param(".status | select(.ok == 1) | .count", [], id="true is not 1"),
+        pytest.param(".status | select(.ok == true) | .count", [1], id="true"),
+        pytest.param(".status | select(.ok == false) | .count", [], id="true is not false"),
+        pytest.param(".status | select(.gone == false) | .count", [], id="null is not false"),
+        pytest.param(".status | select(.gone == null) | .count", [1], id="null"),
         pytest.param(
             ".status | select(.conditions[].reason) | .count", [1], id="select by one of many"
         ),

@@ -645,7 +645,8 @@ def test_a_restored_machine_has_the_stages_of_the_objects():
     life.handle_change(change_of(2, STAGE, "s", None, stage), NOW)
     life.handle(ObjectPut(pod), NOW)
     assert [each.key for each in life.state().objects] == [pod.key]
-    again.restore(life.state(), [pod, stage])
+    # A node of the same name is not a stage.
+    again.restore(life.state(), [pod, stage, a_node("s")])
     assert (again.kinds, again.state()) == (sorted([("", "Pod"), STAGE]), life.state())
     again.handle_change(change_of(3, STAGE, "s", stage, None), NOW)
     assert again.kinds == [STAGE]
