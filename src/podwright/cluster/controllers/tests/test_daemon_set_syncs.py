@@ -188,6 +188,7 @@ n0        | a@n0/gone b@n0/up        | 1/1/0/0/1/0
 n0        | a@n0/Failed b@n0/up      | failed a; -a; 1/1/0/0/1/0
 n0        | a@n0/up/alien            | release a; +n0; 1/0/0/0/0/0
 n0        | a@n0/alien b@n0/up       | release a; 1/1/0/1/1/1
+n0        | d@n0/alien a@n0/alien c@n0/alien b@n0/up | release a; release c; release d; 1/1/0/1/1/1
 n0        | a@/up                    | +n0; 1/0/0/0/0/0
 n0        | a@/alien                 | release a; +n0; 1/0/0/0/0/0
 """
