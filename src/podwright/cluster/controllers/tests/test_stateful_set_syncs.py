@@ -338,6 +338,24 @@ def revisions_of(*present: Any, x: str = "a", **options: Any) -> Revisions:
     return Revisions(lister, owner, template(x), NAMING, **given)
 
 
+@pytest.mark.parametrize(
+    ("data", "labels"),
+    [
+        ({}, {}),
+        ({"spec": None}, {}),
+        ({"spec": {"template": None}}, {}),
+        ({"spec": {"template": {"metadata": None}}}, {}),
+        ({"spec": {"template": {"metadata": {"labels": None}}}}, {}),
+        ({"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}, {"a": "b"}),
+    ],
+)
+def test_a_revision_has_the_labels_of_its_template(data: Any, labels: dict[str, str]) -> None:
+    """Upstream: pkg/controller/history/controller_history.go, NewControllerRevision"""
+    naming = RevisionNaming(lambda *_: "h", "hash")
+    made = Revisions(Lister(), a_set(), data, naming, None, "writer").update_revision
+    assert made.metadata.labels == labels | {"hash": "h"}
+
+
 def outcome(found: Revisions) -> tuple[str, int, int | None, list[str]]:
     """Return the name and number of the revision, the collisions, and the kinds of requests."""
     made = found.update_revision
