@@ -127,6 +127,19 @@ def test_the_mean_of_what_has_not_lasted_is_the_last_share(share, mean):
     assert TimeWeightedShare(share=share, since_ns=5).mean == mean
 
 
+def test_a_share_holds_until_it_changes():
+    found = TimeWeightedShare(share=0.5, since_ns=10)
+    found.change(0.5, 14)
+    assert found == TimeWeightedShare(share=0.5, since_ns=10)
+    found.change(0.25, 16)
+    assert found == TimeWeightedShare(share=0.25, since_ns=16, area_ns=3.0, lasted_ns=6)
+    found.change(-1, 18)
+    # While no node has the resource, no time passes for the mean.
+    found.change(1.0, 30)
+    assert found == TimeWeightedShare(share=1.0, since_ns=30, area_ns=3.5, lasted_ns=8)
+    assert found.mean == 3.5 / 8
+
+
 def test_a_resource_that_no_node_ever_had_is_not_measured():
     meter = UtilizationMeter()
     meter.end(amounts_of(0, 0), None, 10)
