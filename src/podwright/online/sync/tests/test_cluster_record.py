@@ -118,6 +118,7 @@ def test_what_is_confidential_is_left_out_unless_it_is_requested(tmp_path):
 def test_a_resumed_record_has_what_changed_meanwhile(tmp_path):
     path = tmp_path / "r.jsonl"
     record = ClusterRecord(path)
+    assert record.last_ns == 0
     first = [change("Add", name, n, uid=name) for n, name in enumerate("abcd")]
     record.append(first, SECOND)
     record.close()

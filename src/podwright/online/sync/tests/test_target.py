@@ -652,8 +652,9 @@ def test_a_destination_that_does_not_answer_gets_the_next_report():
 def test_a_volume_without_a_claim_is_created_as_it_is_and_settled_with_that_of_the_destination():
     kind, path = KINDS["persistentvolumes"], "/api/v1/persistentvolumes"
     volume: dict[str, Any] = {"metadata": {"name": "v", "annotations": {}}, "spec": {"a": "b"}}
-    _, destination = executed(Create(kind, "v", volume), {})
-    assert destination.bodies == [volume]
+    for each in (volume, {"metadata": {"name": "v"}}, {"metadata": {"name": "v"}, "spec": None}):
+        _, destination = executed(Create(kind, "v", each), {})
+        assert destination.bodies == [each]
     claim = {"metadata": {"name": "c", "namespace": "a", "uid": "here"}}
     reference = {"namespace": "a", "name": "c", "uid": "at the source"}
     aim = {**volume, "spec": {"a": "c", "claimRef": reference}}
@@ -664,6 +665,13 @@ def test_a_volume_without_a_claim_is_created_as_it_is_and_settled_with_that_of_t
     )
     (body,) = destination.bodies
     assert body["spec"] == {"a": "c", "claimRef": reference | {"uid": "here"}}
+    # Only a volume's reference is to a claim of this cluster.
+    drivers = {"metadata": volume["metadata"], "spec": {"claimRef": reference}}
+    operation = Create(KINDS["csidrivers"], "v", drivers).settling()
+    place = "/apis/storage.k8s.io/v1/csidrivers/v"
+    _, destination = executed(operation, {}, **{place: volume, f"{claims}/c": claim})
+    (body,) = destination.bodies
+    assert body["spec"]["claimRef"] == reference
 
 
 def test_an_object_that_may_not_be_read_is_not_taken_for_absent():
