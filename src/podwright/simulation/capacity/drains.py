@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Unpack
+from typing import Final, TypeAlias, Unpack
 
 import msgspec
 
@@ -79,6 +79,9 @@ _PROTECTING: Final = ((SAFE_TO_EVICT, "false"), ("karpenter.sh/do-not-disrupt", 
 Upstream: karpenter's pkg/utils/pod/scheduling.go, HasDoNotDisrupt
 """
 _JOB_DURATION_NS: Final = 10 * 365 * 24 * 3600 * SECOND_NS
+
+_Covering: TypeAlias = dict[str, list[tuple[NamespacedName, Callable[[Mapping[str, str]], bool]]]]
+"""By namespace, the budgets, and which labels their selectors match."""
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -591,21 +594,16 @@ def evicted_pods(world: World) -> dict[str, list[Pod]]:
     return found
 
 
-def _matches_by_namespace(
-    budgets: Iterable[PodDisruptionBudget],
-) -> dict[str, list[tuple[NamespacedName, Callable[[Mapping[str, str]], bool]]]]:
+def _matches_by_namespace(budgets: Iterable[PodDisruptionBudget]) -> _Covering:
     """Return, by namespace, the budgets, and which labels their selectors match."""
-    found: dict[str, list[tuple[NamespacedName, Callable[[Mapping[str, str]], bool]]]] = {}
+    found: _Covering = {}
     for budget in budgets:
         matches = label_selector(budget.spec.selector).matches
         found.setdefault(budget.namespace, []).append((budget.key, matches))
     return found
 
 
-def _needs(
-    pods: Iterable[Pod],
-    covering: Mapping[str, Sequence[tuple[NamespacedName, Callable[[Mapping[str, str]], bool]]]],
-) -> Counter[NamespacedName]:
+def _needs(pods: Iterable[Pod], covering: _Covering) -> Counter[NamespacedName]:
     """Return how many disruptions of each budget the eviction of some pods takes."""
     found: Counter[NamespacedName] = Counter()
     for pod in pods:
