@@ -174,9 +174,9 @@ class Fixes:
 
     def _shrink(self, reason: str, node: Node) -> list[Plan]:
         resource = reason.removeprefix(_INSUFFICIENT)
-        index = self._nodes.resources.get(resource)
-        if index is None or not self._has_node_with(resource, 1):
+        if not self._has_node_with(resource, 1):
             return [(pod_edits.remove_request(self._pod, resource),)]
+        index = self._nodes.resources[resource]
         slot = self._nodes.slot_of[node.name]
         free = int(self._nodes.allocatable[slot, index] - self._nodes.requested[slot, index])
         key = (resource, free)

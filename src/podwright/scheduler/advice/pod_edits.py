@@ -283,8 +283,6 @@ def _reduced(pod: Pod, resource: str, target: int) -> Pod | None:
 
 
 def _amount(resources: ResourceRequirements, resource: str) -> int:
-    if resource not in resources.requests:
-        return 0
     return pending_requests(Pod(spec=PodSpec(containers=(Container(resources=resources),)))).get(
         resource, 0
     )

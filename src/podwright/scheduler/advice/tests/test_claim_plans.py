@@ -8,7 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import decode, decode_pod, encode, with_fields
 from podwright.scheduler.advice.claim_fixes import ClaimFixes
-from podwright.scheduler.advice.device_fixes import DeviceFixes
+from podwright.scheduler.advice.device_fixes import DeviceFixes, DeviceNames
 from podwright.scheduler.advice.device_refusals import DeviceRefusals
 from podwright.scheduler.advice.tests.test_device_advice import (
     _claim,
@@ -183,3 +183,16 @@ def test_a_new_node_has_the_devices_of_the_one_that_it_is_like() -> None:
     assert [remedy.text for remedy in found] == ["delete pod default/a", "add a node like n"]
     _, published = found[1].put
     assert (published.kind, encode(published)["spec"]["nodeName"]) == ("ResourceSlice", "n-new-1")
+
+
+@pytest.mark.parametrize(
+    ("member", "meant"),
+    [("mem", "memory"), ("memry", "memory"), ("memory", None), ("colour", None)],
+)
+def test_the_name_of_a_capacity_is_compared_without_what_is_before_it(
+    member: str, meant: str | None
+) -> None:
+    devices: Any = _devices("new", capacity={"memory": {"value": "1Gi"}})
+    expression = f'device.capacity["gpu.example.com"].{member}.isLessThan(quantity("2Gi"))'
+    found = DeviceNames.of([devices]).corrections(expression)
+    assert found == ({} if meant is None else {f"].{member}": f"].{meant}"})

@@ -345,6 +345,21 @@ def test_a_node_that_an_extender_or_prefilter_leaves_out_has_their_reason():
     ]
 
 
+def test_the_nodes_that_prefilter_leaves_out_come_before_those_of_the_first_filter():
+    field = {"key": "metadata.name", "operator": "In", "values": ["a"]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    spec = {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    }
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(make_node("a", unschedulable=True), make_node("b"), make_pod("web", spec=spec))
+    groups = scheduler.rejection_groups(scheduler.explain("default/web"))
+    assert [(each.plugin, each.nodes) for each in groups] == [
+        ("", ("b",)),
+        ("NodeUnschedulable", ("a",)),
+    ]
+
+
 def test_an_overcommitted_resource_that_a_pod_does_not_request_is_named_under_the_old_rules():
     configuration = KubeSchedulerConfiguration(rules=Rules(name="classic"))
     scheduler = Scheduler(SchedulerOptions(configuration=configuration))

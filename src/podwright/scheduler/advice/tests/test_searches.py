@@ -394,6 +394,24 @@ def test_changes_that_were_not_tried_for_their_effort_are_counted(count, text):
     )
 
 
+def test_the_nodes_of_a_trial_with_preemption_are_those_of_the_cluster(monkeypatch):
+    monkeypatch.setattr(remedies, "_MOST_DRY_NODES", 1)
+    pod = pending()
+    made, trial = search(never, pod, *tainted(3), placed("o", "n000"))
+    advice = find_advice(made._explanation, made._cluster, trial)
+    assert [limit.endswith("pods to evict on 3 nodes") for limit in advice.limits] == [True]
+
+
+def test_a_single_priority_is_tried_once():
+    def accepts(change):
+        return Outcome("n", 1, ("default/o",)) if change.pod.priority else None
+
+    made, trial = search(accepts, pending(), make_node("n", cpu="4"), LEVELS[0])
+    plans = list(made._priorities(pending()))
+    made._search(plans)
+    assert (len(plans), raised(trial)) == (1, [plans[0][0].on_pod(pending()).priority])
+
+
 def test_a_pod_that_preempts_needs_no_priority_and_no_removal():
     waiting = pending(priority=9)
     nominated = with_fields(waiting, "status", nominated_node_name="n")

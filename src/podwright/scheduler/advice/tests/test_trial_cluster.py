@@ -6,7 +6,7 @@ import pytest
 
 from podwright.apimachinery.objects import decode, decode_pod, with_fields
 from podwright.scheduler.advice import edited
-from podwright.scheduler.advice.trial_cluster import _current, release_claims
+from podwright.scheduler.advice.trial_cluster import PlacedPods, _current, release_claims
 from podwright.scheduler.columns import Cluster
 from podwright.testing import make_node, make_pod
 
@@ -140,3 +140,24 @@ def test_nested_changes_are_reverted_one_after_the_other(cluster):
             assert content(cluster) != inside
         assert content(cluster) == inside
     assert content(cluster) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "is_current"),
+    [
+        pytest.param(lambda _: None, True, id="nothing"),
+        pytest.param(lambda c: c.place(make_pod("new"), 0), False, id="a pod is placed"),
+        pytest.param(lambda c: c.remove("default/p1"), False, id="a pod is removed"),
+        pytest.param(lambda c: c.nominate(make_pod("new"), "a"), False, id="a pod is nominated"),
+        pytest.param(
+            lambda c: c.clear_nomination(make_pod("waiting")), False, id="and one is not any more"
+        ),
+        pytest.param(lambda c: c.put(make_node("c")), False, id="a node is added"),
+    ],
+)
+def test_a_copy_of_the_placed_pods_is_current_until_one_of_them_changes(
+    cluster, change, is_current
+):
+    copy = PlacedPods(cluster)
+    change(cluster)
+    assert copy.is_current() is is_current
