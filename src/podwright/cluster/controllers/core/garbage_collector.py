@@ -345,8 +345,7 @@ class GarbageCollector(Controller):
         object_keys = list(self._uncontrolled_dependents.get(uid, ()))
         for kind in self._controlled:
             controlled = self._lister.controlled_by(uid, kind)
-            if controlled:
-                object_keys.extend(_object_key(obj) for obj in controlled.values())
+            object_keys.extend(map(_object_key, controlled.values()))
         object_keys.sort()
         return object_keys
 

@@ -215,6 +215,8 @@ def test_a_status_that_says_so_already_is_not_written() -> None:
     failed["observedGeneration"] = 1
     status = {"disruptionsAllowed": 0, "observedGeneration": 1, "conditions": [failed]}
     assert synced(a_budget(status, maxUnavailable=1), a_pod("a", SET)) == []
+    del status["observedGeneration"], failed["observedGeneration"]
+    assert synced(a_budget(status, maxUnavailable=1), a_pod("a", SET)) == []
 
 
 def test_a_pod_that_several_budgets_select_is_reported_once_for_each_change() -> None:

@@ -9,7 +9,7 @@ import pytest
 import podwright as pw
 from podwright.apimachinery.objects import Object, ResourceSlice
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import CreateObject, RecordEvent
+from podwright.cluster.api import CreateObject, RecordEvent, UpdateObject
 from podwright.cluster.controllers import Lister
 from podwright.cluster.controllers.devices import CardDriver
 from podwright.cluster.controllers.tests.single_sync import SingleSync
@@ -200,6 +200,19 @@ def test_cards_are_published_once_and_not_while_they_are_wrong() -> None:
     assert bench.sync("a")[0].startswith("update ResourceSlice ")
     wrong = {"nodeCards": "many"}
     assert _read(_node("a"), _cards(**wrong)) == []
+
+
+def test_changed_cards_have_a_generation_above_that_of_every_slice() -> None:
+    bench = SingleSync(CardDriver, _node("a"), _cards(count=130))
+    for generation, action in zip((4, 7), bench.controller.sync("a", 0), strict=True):
+        assert isinstance(action, CreateObject)
+        spec = action.obj.raw["spec"]
+        pool = spec["pool"] | {"generation": generation}
+        bench.put(decode(action.obj.raw | {"spec": spec | {"pool": pool}}))
+    bench.put(_cards(count=3))
+    update, _ = bench.controller.sync("a", 0)
+    assert isinstance(update, UpdateObject)
+    assert update.obj.raw["spec"]["pool"]["generation"] == 8
 
 
 def test_only_cards_nodes_and_slices_of_nodes_concern_the_driver() -> None:

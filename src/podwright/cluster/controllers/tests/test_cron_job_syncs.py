@@ -367,6 +367,8 @@ def test_the_status_follows_the_jobs() -> None:
         NEXT,
         status_update(active=[entry("a", "1"), entry("new")], lastSuccessfulTime=at(-90)),
     ]
+    later = {"lastScheduleTime": at(0), "lastSuccessfulTime": at(-5)}
+    assert synced(a_cron_job(later), a_job("a", "Complete", completed=-90)) == [NEXT]
     ended = {"active": [entry("a")], "lastScheduleTime": at(0)}
     assert synced(a_cron_job(ended), a_job("a", "Failed")) == [
         event("SawCompletedJob", "Saw completed job: a, condition: Failed"),

@@ -150,6 +150,10 @@ def test_unready_pods_use_nothing_where_more_replicas_are_needed():
     assert proposed(ready).replicas == 4
     assert proposed([*ready, *starting]).replicas == 4
     assert proposed([*ready, *starting[:1]], utilization=60).replicas == 3
+    # Nor do those without metrics, however small the amounts are.
+    for others in (starting, [a_pod("m0", None), a_pod("m1", None)]):
+        tiny = [a_pod("p0", "4m"), *others]
+        assert proposed(tiny, utilization=None, average_milli=1).replicas == 3
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.objects import decode
 from podwright.cluster.controllers.apps.deployment import DeploymentController
 from podwright.cluster.controllers.interface import ReportedWrite
 from podwright.cluster.controllers.tests.single_sync import SingleSync
@@ -189,6 +190,37 @@ def test_a_rejected_replica_set_is_reported_and_is_a_condition(deadline, conditi
     bench.controller.on_create_rejected("shop/web", "full")
     bench.remove(a_deployment())
     assert bench.controller.state() == {"rejections": {}}
+
+
+@pytest.mark.parametrize(
+    ("deployment", "size", "deleted"),
+    [
+        pytest.param({}, "1", ["web-0"], id="complete"),
+        pytest.param({"paused": True}, "1", ["web-0"], id="paused"),
+        pytest.param({"revisionHistoryLimit": 1}, "1", [], id="within the limit"),
+        pytest.param({}, "2", [], id="while it is being scaled"),
+        pytest.param(
+            {"metadata": {"deletionTimestamp": at(0), "finalizers": ["x"]}},
+            "1",
+            [],
+            id="while it is being deleted",
+        ),
+    ],
+)
+def test_old_sets_are_deleted_when_a_rollout_is_complete(deployment, size, deleted) -> None:
+    """Upstream: deployment_controller.go, syncDeployment; sync.go, cleanupDeployment"""
+    ready = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1, "observedGeneration": 1}
+    new = a_set(generation=1, annotations={"deployment.kubernetes.io/desired-replicas": size})
+    old = a_set("web-0", generation=1)
+    old_spec = old.raw["spec"] | {"replicas": 0, "template": {"spec": {"containers": []}}}
+    bench = SingleSync(
+        DeploymentController,
+        a_deployment({"replicas": 1}, **{"revisionHistoryLimit": 0} | deployment),
+        decode(new.raw | {"status": ready}),
+        decode(old.raw | {"spec": old_spec, "status": {"replicas": 0, "observedGeneration": 1}}),
+    )
+    deletions = [each for each in bench.sync("shop/web") if each.startswith("delete")]
+    assert deletions == [f"delete ReplicaSet shop/{name}" for name in deleted]
 
 
 PAUSED = ("Unknown", "DeploymentPaused", "Deployment is paused")

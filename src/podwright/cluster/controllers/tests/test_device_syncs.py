@@ -313,6 +313,22 @@ def test_the_claims_of_pending_pods_are_expanded() -> None:
     assert expand_claims([TEMPLATE, pods[1]]) == ([], {}, [])
 
 
+def test_claims_of_one_prefix_have_numbers_in_their_namespace() -> None:
+    entries = [{"name": name, "resourceClaimTemplateName": "t"} for name in ("b-c", "c")]
+    given = [a_pod("a", entries[0]), a_pod("a-b", entries[1])]
+    others: list[Any] = [
+        document(
+            each.kind, each.name, api=each.raw["apiVersion"], namespace="other",
+            spec=each.raw["spec"], metadata={"uid": f"other-{each.name}"},
+        )
+        for each in (TEMPLATE, given[0])
+    ]  # fmt: skip
+    found = expand_claims([TEMPLATE, *given, *others])
+    assert [each.key for each in found.claims] == [
+        "shop/a-b-c-0", "shop/a-b-c-1", "other/a-b-c-0",
+    ]  # fmt: skip
+
+
 # ---------------------------------------------------------------------- binding conditions
 
 DELAY, FAILURE = "podwright.dev/binding-delay", "podwright.dev/binding-failure"

@@ -186,7 +186,12 @@ def test_a_stateful_set_gets_its_claims_with_the_default_class():
     claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"],
              "resources": {"requests": {"storage": "1Gi"}}}}  # fmt: skip
     owner = workload("StatefulSet", replicas=1, volumeClaimTemplates=[claim])
-    objects: list[Any] = [*expand([storage_class, owner]).objects]
+    # The annotation makes no object of another kind a class.
+    other: Any = decode({
+        "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
+        "metadata": {"name": "edge"} | default,
+    })  # fmt: skip
+    objects: list[Any] = [*expand([other, storage_class, owner]).objects]
     claim_object, pod = objects
     assert (claim_object.key, claim_object.spec.storage_class_name) == ("shop/data-web-0", "fast")
     assert pod.spec.volumes[0].persistent_volume_claim.claim_name == "data-web-0"

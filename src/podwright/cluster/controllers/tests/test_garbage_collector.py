@@ -396,6 +396,25 @@ def test_objects_that_are_gone_await_no_owner():
     assert found.controller._awaited == {}
 
 
+def test_a_change_of_an_owner_in_another_namespace_is_not_reported_again():
+    owner = in_namespace("default", "o")
+    dependent = in_namespace("other", "d", owner)
+    found = SingleSync(GarbageCollector, owner, dependent)
+    assert found.put(with_metadata(owner, resource_version="2")) == []
+    assert found.sync("|ConfigMap|other/d")[0].startswith("Warning")
+    assert found.put(owner) == []
+    assert not any(each.startswith("Warning") for each in found.sync("|ConfigMap|other/d"))
+
+
+def test_an_owner_in_another_namespace_may_replace_an_object_of_its_name():
+    owner = in_namespace("default", "o")
+    earlier = with_metadata(owner, uid="earlier")
+    found = SingleSync(GarbageCollector, earlier, in_namespace("other", "d", owner))
+    assert not any(each.startswith("Warning") for each in found.sync("|ConfigMap|other/d"))
+    assert found.put(owner) == ["|ConfigMap|other/d"]
+    assert found.sync("|ConfigMap|other/d")[0].startswith("Warning")
+
+
 def test_only_the_blocking_references_of_a_circle_are_changed():
     going = {"finalizers": (FOREGROUND,), "deletion_timestamp": at(0)}
     owners = [with_metadata(in_namespace("default", name), **going) for name in "gh"]

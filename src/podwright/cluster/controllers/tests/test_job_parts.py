@@ -76,6 +76,21 @@ def test_a_job_lacks_pods_that_its_controller_is_to_create(
     assert lacks_pods(a_job(status=status, **spec)) is lacks
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        "parallelism", "completions", "completionMode", "backoffLimit", "suspend",
+        "podReplacementPolicy", "podFailurePolicy", "selector", "template",
+    ],
+)  # fmt: skip
+def test_a_null_in_the_spec_of_a_job_is_a_field_that_is_not_written(field: str) -> None:
+    without, with_null = (
+        document("Job", "j", api="batch/v1", namespace="shop", spec=spec)
+        for spec in ({}, {field: None})
+    )
+    assert job_spec(with_null) == job_spec(without)
+
+
 def test_a_pod_of_a_job_is_that_of_its_template() -> None:
     template = {
         "metadata": {"labels": {"a": "b"}, "annotations": {"n": "m"}, "finalizers": ["own"]},

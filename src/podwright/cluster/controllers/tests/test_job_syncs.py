@@ -217,6 +217,13 @@ def test_which_jobs_adopt_an_orphan(job, adopts) -> None:
         assert [brief(each) for each in bench.sync("shop/j")] == ["status active=1"], "at once"
 
 
+def test_a_job_that_was_removed_adopts_no_orphan() -> None:
+    job, (orphan,) = a_job(), pods("a:Running/orphan")
+    bench = SingleSync(JobController, job)
+    bench.remove(job)
+    assert bench.put(orphan) == ["shop/a"]
+
+
 def test_a_deleted_job_creates_no_pod_and_counts_those_that_end() -> None:
     found = synced(a_job(STARTED, gone=True, completions=3, parallelism=2), *pods("a:Running"))
     assert not any(each.startswith("+") for each in found)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import LabelSelector, Pod
+from podwright.apimachinery.objects import LabelSelector, Pod, with_fields
 from podwright.cluster.controllers.adoption import compiled_selector
 from podwright.cluster.controllers.pod_state import PodCounts, PodCriteria
 from podwright.cluster.controllers.tests.staged_cluster import NOW, SECOND, at, document
@@ -92,3 +92,15 @@ def test_a_ready_pod_is_available_after_its_seconds(seconds: int) -> None:
     assert counts.next_available_ns() is None
     counts.put(a_pod())
     assert (counts.available(due_ns + 5 * SECOND), counts.next_available_ns()) == (0, None)
+
+
+def test_the_next_pod_to_be_available_is_the_first_that_was_ready() -> None:
+    counts = PodCounts(PodCriteria(SELECTOR, min_ready_seconds=10))
+    for name, ready in (("a", 3), ("b", 1), ("c", 7), ("d", 5)):
+        pod = a_pod(ready=ready)
+        counts.put(with_fields(pod, "metadata", name=name))
+    assert counts.next_available_ns() == NOW + 11 * SECOND
+    assert counts.available(NOW + 13 * SECOND) == 2
+    assert counts.next_available_ns() == NOW + 15 * SECOND
+    assert counts.remove("d")
+    assert counts.next_available_ns() == NOW + 17 * SECOND

@@ -120,6 +120,27 @@ def test_a_pod_concerns_its_owner_and_an_orphan_those_that_select_it(kind) -> No
     assert set(released) == {"shop/web"}, "it may be adopted"
 
 
+@pytest.mark.parametrize("kind", ORPHANS)
+def test_an_orphan_concerns_no_owner_that_was_removed(kind) -> None:
+    bench = SingleSync(MAKERS[kind], a_workload(kind), a_workload(kind, "other"))
+    assert bench.put(a_pod("a")) == ["shop/other", "shop/web"]
+    bench.remove(a_workload(kind))
+    assert bench.put(a_pod("b")) == ["shop/other"]
+    bench.remove(a_workload(kind, "other"))
+    assert bench.put(a_pod("c")) == []
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "ReplicationController"])
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_a_rejection_concerns_no_later_owner_of_the_name(kind, is_removed) -> None:
+    bench = SingleSync(MAKERS[kind], a_workload(kind))
+    bench.controller.on_create_rejected("shop/web", "the quota is full")
+    if is_removed:
+        bench.remove(a_workload(kind))
+        bench.put(a_workload(kind, uid="second"))
+    assert any("quota" in each for each in bench.sync("shop/web")) is not is_removed
+
+
 def test_the_pods_of_a_removed_owner_are_forgotten() -> None:
     for kind in ("ReplicaSet", "DaemonSet"):
         bench = SingleSync(MAKERS[kind], a_workload(kind), a_pod("a", owner(kind)))
