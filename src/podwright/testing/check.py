@@ -138,9 +138,8 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
         return shown
 
     def accepts(self) -> bool:
-        """Whether some node passes."""
-        is_rejected = isinstance(self.pre_filter, Status) and self.pre_filter.is_rejection
-        return not is_rejected and any(s.is_success for s in self.filters.values())
+        """Whether some node passes; none has a status if PreFilter rejects the pod."""
+        return any(status.is_success for status in self.filters.values())
 
 
 class _Check:

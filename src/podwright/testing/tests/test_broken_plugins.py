@@ -399,6 +399,14 @@ def for_one(answer: Any, other: Any) -> Any:
             id="rejects all nodes",
         ),
         pytest.param(
+            {"filter_columns": always(None)}, [FILTER_NEVER_REJECTED], id="rejects none, on columns"
+        ),
+        pytest.param(
+            {"score_columns": always(None)},
+            ["score gave all nodes the same score, for every pod"],
+            id="scores are equal, on columns",
+        ),
+        pytest.param(
             {"filter": zone_a, "filter_reads": pw.Reads.NODE},
             [f"filter_reads {NO_KEY}"],
             id="declares what it reads, without a key",

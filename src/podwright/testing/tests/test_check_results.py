@@ -428,6 +428,8 @@ def test_plugins_are_checked_on_nodes_that_differ_in_all_that_plugins_read():
     cordoned = [each.name for each in generated if each.spec.unschedulable]
     with_image = [each.name for each in generated if each.status.images]
     assert (few, cordoned) == (["node-5"], ["node-9"])
+    most = {each.status.allocatable["pods"] for each in nodes if each.name != "node-5"}
+    assert most == {"110"}, "as many as a kubelet allows"
     assert with_image == ["node-0", "node-5", "node-10"]
     taints = ["".join(f"{t.key}:{t.effect} " for t in each.spec.taints) for each in generated]
     assert taints == [
@@ -450,6 +452,7 @@ def test_nodes_have_from_none_to_three_pods_of_several_applications():
     assert ports == ["default/placed-1-0"]
     cluster = make_cluster(make_nodes(), placed)
     assert sorted(cluster.pods) == sorted(pod.key for pod in placed)
+    assert cluster.namespaces == {"default": {"team": "core"}, "shop": {"team": "web"}}
 
 
 def test_pending_pods_are_distinct_and_some_differ_in_one_thing():

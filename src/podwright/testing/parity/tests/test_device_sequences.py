@@ -53,9 +53,9 @@ def schedule(name: str, of: str = "c", **expect: Any) -> Document:
     return {"op": "schedule", "pod": pod(name, of), "expect": {"chosen": None} | expect}
 
 
-def frees(name: str, claims: list[str] | None) -> Document:
+def frees(name: str, claims: list[str] | None, of: str = "c") -> Document:
     """Return the step of a pod that no node fits, for which a claim is freed."""
-    return schedule(name, feasible=0, winners=[], message=REJECTED, deallocated=claims)
+    return schedule(name, of, feasible=0, winners=[], message=REJECTED, deallocated=claims)
 
 
 def places(name: str, users: list[str], *, is_allocated: bool, of: str = "c") -> Document:
@@ -79,7 +79,7 @@ def delete(name: str) -> Document:
 
 
 def report_of(*steps: Document) -> FamilyReport:
-    objects = [encode(make_node("n")), claim(), claim("owned", owner="a")]
+    objects = [encode(make_node("n")), claim(), claim("idle"), claim("owned", owner="a")]
     objects.append(claim("owned", owner="a", namespace="other"))
     case = {"id": "x", "family": "dra_sequence", "objects": objects, "steps": list(steps)}
     reports: dict[str, FamilyReport] = {}
@@ -110,6 +110,14 @@ def report_of(*steps: Document) -> FamilyReport:
                 places("d", ["d"], is_allocated=False),
             ],
             id="without users",
+        ),
+        pytest.param(
+            [
+                places("a", ["a"], is_allocated=False),
+                delete("a"),
+                frees("b", ["default/idle"], "idle"),
+            ],
+            id="without users before",
         ),
         pytest.param(
             [
