@@ -11,11 +11,16 @@ from podwright.scheduler.advice.claim_fixes import ClaimFixes
 from podwright.scheduler.advice.device_fixes import DeviceFixes, DeviceNames
 from podwright.scheduler.advice.device_refusals import DeviceRefusals
 from podwright.scheduler.advice.tests.test_device_advice import (
+    _FAILED,
+    _allocated,
     _claim,
     _devices,
     _explained,
     _holder,
+    _in,
     _object,
+    _pod_with_claim,
+    _refusals,
     _request,
 )
 from podwright.scheduler.advice.tests.test_plans import fixes, shown, storage_class
@@ -196,3 +201,16 @@ def test_the_name_of_a_capacity_is_compared_without_what_is_before_it(
     expression = f'device.capacity["gpu.example.com"].{member}.isLessThan(quantity("2Gi"))'
     found = DeviceNames.of([devices]).corrections(expression)
     assert found == ({} if meant is None else {f"].{member}": f"].{meant}"})
+
+
+def test_a_claim_without_devices_yet_keeps_the_pod_from_no_node() -> None:
+    refusals = _refusals(_pod_with_claim(), _claim(_request()))
+    assert refusals.unavailable("n") == []
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_a_failed_binding_counts_if_devices_have_binding_conditions(is_enabled: bool) -> None:
+    gates = f"DRADeviceBindingConditions={str(is_enabled).lower()}"
+    claim = _allocated({"matchFields": [_in("metadata.name", "n")]}, devices=[_FAILED])
+    found = _refusals(_pod_with_claim(), claim, gates=gates).unavailable("n")
+    assert ["binding failed" in text for text in found] == [True] * is_enabled

@@ -770,19 +770,6 @@ def test_a_device_of_an_allocation_that_is_not_written_yet_is_in_use() -> None:
     assert refusal.reason == "in use"
 
 
-def test_a_claim_without_devices_yet_keeps_the_pod_from_no_node() -> None:
-    refusals = _refusals(_pod_with_claim(), _claim(_request()))
-    assert refusals.unavailable("n") == []
-
-
-@pytest.mark.parametrize("is_enabled", [True, False])
-def test_a_failed_binding_counts_if_devices_have_binding_conditions(is_enabled: bool) -> None:
-    gates = f"DRADeviceBindingConditions={str(is_enabled).lower()}"
-    claim = _allocated({"matchFields": [_in("metadata.name", "n")]}, devices=[_FAILED])
-    found = _refusals(_pod_with_claim(), claim, gates=gates).unavailable("n")
-    assert ["binding failed" in text for text in found] == [True] * is_enabled
-
-
 def test_a_pod_whose_claim_does_not_exist_has_no_claims_to_advise_on() -> None:
     assert _refusals(_pod_with_claim()).claims == []
     claim = _claim(_request())
