@@ -49,6 +49,7 @@ INTERVAL_SECONDS: Final = 0.1
 """The least time between two updates."""
 
 LAST_EVENT_ID: Final = "last-event-id"
+_VERSION_DIGITS_MAX: Final = 19
 
 _HEADERS: Final = (("content-type", EVENT_STREAM), ("cache-control", "no-store"))
 
@@ -159,7 +160,7 @@ class StateFeed:
         assert state is not None, "updated before the first client is notified"
         present_id = f"{self._name}-{state.version}"
         name, _, version = last_id.partition("-")
-        if name == self._name and version.isdecimal():
+        if name == self._name and version.isdecimal() and len(version) <= _VERSION_DIGITS_MAX:
             event = self._changes(state, present_id, int(version))
             if event is not None:
                 return present_id, iter((event,))

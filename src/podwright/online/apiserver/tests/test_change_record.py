@@ -63,6 +63,24 @@ def test_a_record_has_no_confidential_objects_events_leases_and_field_managers(t
     assert "managedFields" not in written["metadata"]
 
 
+def test_the_files_that_continue_a_record_are_all_kept_and_none_is_confidential(tmp_path):
+    store = ObjectStore()
+    for kind in ("Secret", "ConfigMap", "Event", "Node"):
+        store.put(an_object(kind, "before"))
+    record = ChangeRecord(tmp_path / "record.jsonl", largest_bytes=1)
+    record.begin(store, SECOND_NS)
+    for name in ("n1", "n2", "n3"):
+        store.put(an_object("Node", name))
+        record.append(SECOND_NS)
+        record.append(SECOND_NS)
+    record.close()
+    files = [*tmp_path.iterdir()]
+    assert len(files) == 7, "one more for each time that it was written"
+    lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    assert {line["resource"]["kind"] for line in lines} == {"Node"}
+    assert sum(line["resource"]["metadata"]["name"] == "before" for line in lines) == 6
+
+
 def test_an_existing_file_is_not_overwritten(tmp_path):
     path = tmp_path / "record.jsonl"
     path.write_text("kept")

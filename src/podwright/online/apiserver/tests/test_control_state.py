@@ -163,7 +163,13 @@ def test_what_is_no_state_of_this_server_is_answered_with_all_of_it(serve, follo
 
 
 @pytest.mark.parametrize(
-    ("version", "kind"), [("{}", "changes"), ("9{}", "snapshot"), ("{}x", "snapshot")]
+    ("version", "kind"),
+    [
+        ("{}", "changes"),
+        ("9{}", "snapshot"),
+        ("{}x", "snapshot"),
+        pytest.param("9" * 5_000, "snapshot", id="a number too long to be read"),
+    ],
 )
 def test_changes_are_sent_since_a_version_that_there_was(serve, follow, version, kind):
     served = serve(cluster_of(2))

@@ -70,6 +70,21 @@ def _created(server: Server, changes: dict[str, Any]) -> tuple[int, Any]:
             },
             id="the others",
         ),
+        pytest.param(
+            {
+                "attributes": {
+                    "model": {"string": "h100"},
+                    "models": {"strings": ["h100", "h200"]},
+                    "numa": {"int": 1},
+                    "ranks": {"ints": [1, 2]},
+                    "linked": {"bool": True},
+                    "lanes": {"bools": [True, False]},
+                    "driver": {"version": "1.2.3"},
+                    "firmwares": {"versions": ["1.0.0", "2.0.0"]},
+                }
+            },
+            id="each type of attribute",
+        ),
         pytest.param({"parts": 8, "partitions": _HALVES}, id="partitions"),
         pytest.param({"parts": 0, "partitions": []}, id="no partitions"),
         pytest.param(

@@ -20,6 +20,7 @@ from podwright.online.apiserver import (
 )
 from podwright.online.apiserver.control.scheduling.explanation import recorded_attempts
 from podwright.online.apiserver.generated_nodes import generated_nodes
+from podwright.online.apiserver.scheduling.present_scheduler import present_scheduler
 from podwright.online.apiserver.scheduling.running_scheduler import InitialState
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, pod, request
 from podwright.scheduler.assembly import plugins_from
@@ -155,6 +156,15 @@ def test_a_scheduler_with_much_to_do_does_not_delay_another():
     while "default/one" not in cluster.world.node_of:
         cluster.catch_up(START_NS, short_slice())
     assert len(cluster.world.node_of) < 150
+
+
+def test_a_reader_decides_as_the_scheduler_that_it_is_given():
+    cluster = cluster_with(options_of("packing"))
+    settle(cluster, START_NS + SECOND_NS)
+    create(cluster, "web", "packing")
+    second = present_scheduler(cluster, cluster.schedulers[1])
+    assert second.explain("default/web").decision.node
+    assert present_scheduler(cluster).explain("default/web").decision.ignored
 
 
 @pytest.mark.parametrize(
