@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from typing import Any
 
 import pytest
 from tests.waiting import SECONDS_MAX
@@ -179,6 +180,13 @@ def test_changes_are_sent_since_a_version_that_there_was(serve, follow, version,
     again = follow(served, last_id=f"{name}-{version.format(number)}")
     again.fields, again.nodes, again.cells = first.fields, first.nodes, dict(first.cells)
     assert (again.take()[0], again.id) == (kind, first.id)
+
+
+def test_a_client_may_leave_when_the_updates_have_ended():
+    nothing: Any = None
+    feed = StateFeed(nothing, nothing)
+    feed.leave(asyncio.Event())
+    assert not feed.is_updated
 
 
 def test_after_a_change_of_the_scheduler_the_state_is_sent_whole(serve, follow):

@@ -232,6 +232,20 @@ def test_a_larger_window_of_all_streams_is_room(connect):
     assert client.finish(reply).json()["metadata"]["name"] == "a"
 
 
+def test_a_larger_window_of_the_connection_is_room(connect):
+    _, open_one = connect()
+    assert open_one().send("POST", MAPS, config_map("a")).status == 201
+    client = open_one(grants_room=False)
+    client.frames.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 1 << 20})
+    client.flush()
+    reply = client.begin("GET", f"{MAPS}/a")
+    while len(reply.body) < 65_535:
+        client.read()
+    client.frames.increment_flow_control_window(1 << 24)
+    client.flush()
+    assert client.finish(reply).json()["metadata"]["name"] == "a"
+
+
 def test_a_watch_that_its_client_resets_ends_alone(connect):
     served, open_one = connect()
     client = open_one()

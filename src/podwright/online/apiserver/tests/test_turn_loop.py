@@ -419,6 +419,24 @@ def test_only_reads_are_answered_while_a_thread_computes(monkeypatch):
     asyncio.run(main())
 
 
+def test_what_waited_for_a_thread_is_executed_in_its_order_before_what_came_later():
+    async def main():
+        turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+        *earlier, later = (
+            (request("POST", PODS, pod(name)), asyncio.get_running_loop().create_future())
+            for name in "abc"
+        )
+        thread: Any = SimpleNamespace(advance=lambda _: True, result=None)
+        turns._beside = turn_loop._Beside(thread, lambda *_: None)
+        turns._after_beside.extend(earlier)
+        turns._queue.append(later)
+        turns._advance_beside([])
+        assert [*turns._queue] == [*earlier, later]
+        assert not turns._after_beside
+
+    asyncio.run(main())
+
+
 def test_a_thread_that_fails_is_over_and_its_request_is_cancelled():
     async def main():
         turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
