@@ -10,6 +10,7 @@ import base64
 import os
 import sys
 import time
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from podwright.online.client.kubeconfig import Cluster, ConnectionSettingsError,
 _VERSIONS: Final = frozenset(
     {"client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"}
 )
+_END_SECONDS: Final = 1.0
 _CLUSTER_EXTENSION: Final = "client.authentication.k8s.io/exec"
 
 
@@ -120,7 +122,14 @@ async def run_plugin(plugin: Exec, cluster: Cluster) -> PluginCredentials:
             "install the credential plugin, or correct the path in the kubeconfig"
         )
         raise ConnectionSettingsError(f"{error.strerror}: {plugin.command}; {advice}") from error
-    output, _ = await process.communicate()
+    try:
+        output, _ = await process.communicate()
+    except asyncio.CancelledError:  # it hangs, and nobody waits for it any longer
+        process.kill()
+        with suppress(TimeoutError):  # its own children may keep the pipe open
+            async with asyncio.timeout(_END_SECONDS):
+                await process.wait()
+        raise
     if process.returncode:
         raise ConnectionSettingsError(
             f"exec: {plugin.command} failed with exit code {process.returncode}"

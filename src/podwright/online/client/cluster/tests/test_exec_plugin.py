@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import SECONDS_MAX
 
 from podwright.online.client.cluster import ConnectionSettingsError
 from podwright.online.client.cluster.exec_plugin import PluginCredentials, run_plugin
@@ -150,6 +151,28 @@ def test_only_an_interactive_plugin_reads_what_is_typed(tmp_path, monkeypatch, m
         os.dup2(before, 0)
         os.close(before)
         os.close(reader)
+
+
+def test_a_plugin_that_nobody_waits_for_ends(tmp_path, monkeypatch):
+    communicate = asyncio.subprocess.Process.communicate
+
+    async def run_and_cancel() -> None:
+        began = asyncio.Queue[int]()
+
+        async def noted(process: asyncio.subprocess.Process) -> Any:
+            began.put_nowait(process.pid)
+            return await communicate(process)
+
+        monkeypatch.setattr(asyncio.subprocess.Process, "communicate", noted)
+        plugin = Exec(command=script(tmp_path, "exec sleep 60"), api_version=V1)
+        running = asyncio.create_task(run_plugin(plugin, Cluster()))
+        started = await began.get()
+        running.cancel()
+        await asyncio.wait([running])
+        with pytest.raises(ProcessLookupError):
+            os.kill(started, 0)
+
+    asyncio.run(asyncio.wait_for(run_and_cancel(), SECONDS_MAX))
 
 
 def test_what_a_plugin_writes_about_itself_is_shown(tmp_path, capfd):
