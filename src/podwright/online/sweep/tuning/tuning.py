@@ -113,8 +113,7 @@ class _Tuning:
             if result.error:
                 raise SweepError(f"{result.run.configuration} cannot be run: {result.error}")
         names = dict.fromkeys(name for result in results for name, _, _ in result.figures)
-        used = [each.figure for each in plan.goals] + [each.figure for each in plan.constraints]
-        for name in used:
+        for name in _figures(plan):
             if not is_count(name) and name not in names:
                 raise SweepError(f"goals: no run has {name}; there are {', '.join(names)}")
 
@@ -176,12 +175,16 @@ class _Tuning:
             return {"state": "failed", "error": error}
         means = _means(results)
         if step == len(self._plan.sweep.seeds) - 1:
+            for name in _figures(self._plan):
+                if not is_count(name) and name not in means:
+                    return {"state": "failed", "error": f"no run has {name}"}
             return {"state": "complete", "means": means}
-        if len(self._plan.goals) > 1:
+        first = self._plan.goals[0].figure
+        if len(self._plan.goals) > 1 or not (first in means or is_count(first)):
             return None
         # One that is continued has reported this value before.
         with catch_warnings(action="ignore"):
-            trial.report(means.get(self._plan.goals[0].figure, 0.0), step)
+            trial.report(means.get(first, 0.0), step)
         return {"state": "pruned", "means": means} if trial.should_prune() else None
 
     def _tell(self, trial: Trial) -> None:
@@ -294,13 +297,25 @@ def _sampler(plan: TuningPlan, number: int) -> BaseSampler:
     return kinds[plan.sampler](seed=(plan.seed * 1_000_003 + number) % 2**32)
 
 
+def _figures(plan: TuningPlan) -> list[str]:
+    """Return the figures of goals and constraints."""
+    goals, constraints = plan.goals, plan.constraints
+    return [each.figure for each in goals] + [each.figure for each in constraints]
+
+
 def _means(results: Sequence[RunFigures]) -> dict[str, float]:
-    """Return the means over runs; a figure that a run does not have is 0 there."""
-    totals: dict[str, float] = {}
+    """Return the means over the runs that have a figure; a count is 0 in a run that lacks it.
+
+    The wait of pods that were not placed is not 0, which would be the best one.
+    """
+    found: dict[str, list[float]] = {}
     for result in results:
         for name, _, value in result.figures:
-            totals[name] = totals.get(name, 0.0) + value
-    return {name: total / len(results) for name, total in totals.items()}
+            found.setdefault(name, []).append(value)
+    return {
+        name: sum(values) / len(results if is_count(name) else values)
+        for name, values in found.items()
+    }
 
 
 def _trial(plan: TuningPlan, trial: Any) -> TunedTrial:

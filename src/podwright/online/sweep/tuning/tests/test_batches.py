@@ -9,6 +9,7 @@ from typing import Any
 import optuna
 import pytest
 
+from podwright.online.sweep.figures_of_run import RunFigures
 from podwright.online.sweep.tuning import load_tuning_plan, tuning
 from podwright.online.sweep.tuning.evidence import _placements
 from podwright.online.sweep.tuning.tests.test_tuning import document
@@ -113,3 +114,34 @@ def test_a_plan_without_files_shows_no_placements():
     )
     nothing: Any = None
     assert _placements(plan, nothing, nothing) is None
+
+
+WAIT = ("wait p99", "s", 4.0)
+PLACED = ("placed", "pods", 2.0)
+PENDING = ("pending: Insufficient cpu", "pods", 3.0)
+
+
+@pytest.mark.parametrize(
+    ("figures", "goal", "state", "mean"),
+    [
+        ([[WAIT], [("wait p99", "s", 8.0)]], "wait p99", "complete", 6.0),
+        ([[PLACED], [PLACED, WAIT]], "wait p99", "complete", 4.0),
+        ([[PLACED, WAIT], [PLACED]], "wait p99", "complete", 4.0),
+        ([[PLACED], [PLACED]], "wait p99", "failed", None),
+        ([[PLACED, PENDING], [PLACED]], PENDING[0], "complete", 1.5),
+        ([[PLACED], [PLACED]], PENDING[0], "complete", 0.0),
+    ],
+)
+def test_what_was_not_measured_is_not_the_least(tmp_path, figures, goal, state, mean):
+    given = document(tmp_path, trials=1)
+    plan = load_tuning_plan({**given, "goals": [goal], "seeds": "0,1"})
+    kept = Kept(plan, -1)
+    trial = kept._study.ask()
+    run: Any = None
+    results = [RunFigures(run, tuple(each)) for each in figures]
+    assert kept._decision(trial, results[:1], 0) is None
+    decision = kept._decision(trial, results, 1)
+    assert decision is not None
+    assert decision["state"] == state
+    assert decision.get("error", "no run has wait p99") == "no run has wait p99"
+    assert decision.get("means", {}).get(goal, None if mean is None else 0.0) == mean

@@ -772,9 +772,9 @@ class Reports:
         ([4.0], 5.0, 0, None, [(4.0, 0)]),
         ([4.0, 7.0], 5.0, 1, {"state": "pruned", "means": {"pending": 5.5}}, [(5.5, 1)]),
         ([4.0, 7.0, 1.0], 0.0, 2, {"state": "complete", "means": {"pending": 4.0}}, []),
-        # A figure that no run has is none: 0.
-        ([], 0.0, 0, None, [(0.0, 0)]),
-        ([], -1.0, 1, {"state": "pruned", "means": {}}, [(0.0, 1)]),
+        # A figure that no run has is not 0, which may be the best value.
+        ([], -1.0, 0, None, []),
+        ([], -1.0, 2, {"state": "failed", "error": "no run has pending"}, []),
     ],
 )
 def test_a_trial_is_pruned_by_the_mean_of_its_first_goal(
@@ -786,7 +786,8 @@ def test_a_trial_is_pruned_by_the_mean_of_its_first_goal(
 ) -> None:
     found = object.__new__(tuning._Tuning)
     sweep = SimpleNamespace(seeds=(1, 2, 3))
-    found._plan = cast(Any, SimpleNamespace(sweep=sweep, goals=[read_goal("pending")]))
+    plan = SimpleNamespace(sweep=sweep, goals=[read_goal("pending")], constraints=())
+    found._plan = cast(Any, plan)
     run = SweepRun(id="0", input="i", configuration="c", seed=1)
     results = [RunFigures(run, (("pending", "", value),)) for value in figures]
     trial = Reports(limit)
