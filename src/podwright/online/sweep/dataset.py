@@ -7,6 +7,7 @@ was running, and two sweeps may share a folder: the same run has the same name a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
@@ -84,7 +85,8 @@ class SweepDataset:
                 " kept, and the same sweep runs what is missing"
             ) from error
         finally:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):  # a folder that is read-only
+                part.unlink(missing_ok=True)
 
     def results(self, runs: Iterable[SweepRun]) -> list[RunFigures]:
         """Return the results of those `runs` that have one, in their order.

@@ -184,7 +184,14 @@ def run_missing(
         Whether failed runs are missing, too.
     sent : dict, optional
         What the workers have already, kept by the caller between plans with the same inputs.
+
+    Raises
+    ------
+    SweepError
+        If a result cannot be written, or Dask's scheduler is lost.
     """
+    from distributed import CancelledError
+
     missing = missing_runs(plan, dataset, retries_failed=retries_failed)
     if not missing:
         return
@@ -206,7 +213,13 @@ def run_missing(
         if error := future.exception():  # its workers were lost
             result = RunFigures(run, (), f"{type(error).__name__}: {error}")
         else:
-            result = future.result()
+            try:
+                result = future.result()
+            except CancelledError as error:
+                raise SweepError(
+                    "the connection to the Dask scheduler was lost; finished runs have been kept,"
+                    " and the same command runs what is missing"
+                ) from error
         dataset.add(result)
         yield result
 

@@ -299,6 +299,29 @@ def test_inputs_are_sent_once_and_what_lost_its_workers_is_a_failed_run(monkeypa
     assert len(made.scattered) == 6, "without what was sent before, all of it is sent"
 
 
+class Cancelled(Executing):
+    """The future of a run whose scheduler is gone."""
+
+    def exception(self) -> None:
+        return None
+
+    def result(self) -> RunFigures:
+        raise distributed.client.FutureCancelledError(self.task.id, "scheduler-connection-lost")
+
+
+def test_a_scheduler_that_is_lost_is_one_error_and_no_result(monkeypatch, tmp_path):
+    monkeypatch.setattr(distributed, "as_completed", InOrder)
+    client: Any = Executed()
+    client.submit = lambda _, run, *__, **___: Cancelled(run)
+    plan = SweepPlan(
+        inputs=(SweepInput(name="x"),), configurations=(SweepConfiguration(name="a"),), seeds=(0,)
+    )
+    dataset = SweepDataset(tmp_path)
+    with pytest.raises(SweepError, match=r"^the connection to the Dask scheduler was lost; .* ke"):
+        list(run_missing(plan, dataset, client))
+    assert not dataset.finished()
+
+
 def test_configurations_of_the_same_content_are_one_run(tmp_path):
     same = (SweepConfiguration(name="a"), SweepConfiguration(name="b"))
     plan = SweepPlan(inputs=(SweepInput(name="x"),), configurations=same, seeds=(3, 4))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 from base64 import b64decode
 from html import unescape
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -611,3 +613,14 @@ def test_an_error_of_a_plugin_has_its_type_and_one_of_the_input_does_not():
     assert found.error.startswith("n.yaml: line ")
     plugin = SweepConfiguration(name="c", plugins=(("p.py", b"\xff"),))
     assert figures_of_run(run, wrong, plugin, SweepOptions()).error.startswith("UnicodeDecodeError")
+
+
+def test_a_folder_that_is_read_only_is_named(tmp_path, monkeypatch):
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    dataset = SweepDataset(tmp_path)
+    for name in ("write_bytes", "unlink"):
+        monkeypatch.setattr(Path, name, fail)
+    with pytest.raises(SweepError, match=r"^/.*/id\.parquet cannot be written: Read-only file"):
+        dataset.add(RunFigures(SweepRun("id", "x", "a", 3), ()))
