@@ -125,13 +125,38 @@ def test_a_kubeconfig_that_cannot_be_used(command, folder):
     assert failure(f"{command} --kubeconfig {path} --context prd", 2).endswith(
         'context "prd" does not exist; did you mean "prod"?'
     )
-    unreachable = failure(f"{command} --kubeconfig {path}", 3)
-    assert "http://127.0.0.1:9 cannot be reached: Connection refused; check" in unreachable
+    if not command.startswith("scheduler"):
+        refused = command.replace("--to", "--duration 0.1s --to")
+        unreachable = failure(f"{refused} --kubeconfig {path}", 3)
+        assert "http://127.0.0.1:9 cannot be reached: Connection refused; check" in unreachable
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "absent-plugin"}
     path = kubeconfig(folder, "http://127.0.0.1:9", exec=plugin)
     missing = failure(f"{command} --kubeconfig {path}", 2)
     assert "absent-plugin" in missing
     assert "install the credential plugin" in missing
+
+
+class _Starting(_Cluster):
+    """Fails the first request."""
+
+    left = 1
+
+    def do_GET(self) -> None:
+        """Answer."""
+        if self.left:
+            type(self).left -= 1
+            self.send_error(503)
+        else:
+            super().do_GET()
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.startswith("s")])
+def test_commands_that_follow_a_cluster_wait_for_its_start(command, folder):
+    with serving(_Starting, status=401) as server:
+        done = run(f"{command} --kubeconfig {kubeconfig(folder, server)}", status=3)
+    waiting, *_, end = done.stderr.splitlines()
+    assert waiting == 'start: context "prod": Service Unavailable (status 503); retrying'
+    assert 'context "prod": the server rejects the credentials' in end
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -191,7 +216,9 @@ def test_a_destination_that_cannot_be_used(command, folder):
 
         assert "absent: there is no such kubeconfig" in fails("absent", 2)
         unreachable = kubeconfig(folder, "http://127.0.0.1:9")
-        assert "http://127.0.0.1:9 cannot be reached: Connection refused" in fails(unreachable, 3)
+        at_once = " --duration 0.1s" if "sync" in command else ""
+        text = fails(f"{unreachable}{at_once}", 3)
+        assert "http://127.0.0.1:9 cannot be reached: Connection refused" in text
         for options, text in (
             ({"status": 401}, "renew the token"),
             ({"status": 403}, "ask an administrator to grant it"),

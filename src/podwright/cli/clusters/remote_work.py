@@ -6,7 +6,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from podwright.cli.console import print_message
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from podwright.online.client.cluster import ReadConnection
 
 
+_T = TypeVar("_T")
 _AGAIN_SECONDS: Final = 10.0
 _KEPT_MAX: Final = 100
 
@@ -43,6 +44,43 @@ class FailureLines:
             self._printed_s.clear()
         self._printed_s[text] = now_s
         print_message(f"{resource}: {text}; retrying")
+
+
+async def once_answered(work: Callable[[], Awaitable[_T]], seconds: float | None = None) -> _T:
+    """Return the result of the first requests of a process that follows a cluster.
+
+    They are repeated while the server cannot be reached, or fails: the process may be started
+    beside its API server, which refuses connections until it is ready.
+
+    Parameters
+    ----------
+    work : callable
+        Sends the requests.
+    seconds : float, optional
+        How long they are repeated; without it, without end.
+
+    Raises
+    ------
+    UnreachableCluster, RejectedRequest
+        In a way that no later attempt changes, or the time is over.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/client-go/tools/cache/reflector.go, `RunWithContext`
+    """
+    from podwright.online.client.cluster import Backoff, RejectedRequest, UnreachableCluster
+
+    backoff, failed = Backoff(0), FailureLines()
+    end = None if seconds is None else time.monotonic() + seconds
+    while True:
+        try:
+            return await work()
+        except (RejectedRequest, UnreachableCluster) as error:
+            wait = backoff.next_ns() / 1e9
+            if not error.is_passing or (end is not None and time.monotonic() + wait >= end):
+                raise
+            failed("start", error)
+        await asyncio.sleep(wait)
 
 
 async def until_interrupted(

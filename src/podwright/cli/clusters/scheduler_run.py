@@ -20,6 +20,7 @@ from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME, Pod, Podwrigh
 from podwright.cli.clusters.options import SchedulerCommandOptions
 from podwright.cli.clusters.remote_work import (
     FailureLines,
+    once_answered,
     until_interrupted,
     warn_of_version,
 )
@@ -142,7 +143,7 @@ def run_scheduler(options: SchedulerCommandOptions) -> None:
                     report=print_message,
                     check_leads=None if election is None else election.check_held,
                 )
-            await warn_of_version(connection)
+            await once_answered(lambda: warn_of_version(connection))
             served = ""
             live = LiveScheduler(
                 connection,
@@ -151,7 +152,7 @@ def run_scheduler(options: SchedulerCommandOptions) -> None:
                 executor,
                 call_extender,
                 is_delayed=configuration.delay_cache_until_active,
-                custom=await _custom_kinds(connection, machine),
+                custom=await once_answered(lambda: _custom_kinds(connection, machine)),
             )
             if options.metrics_port is not None:
                 health = HealthServer(
@@ -341,7 +342,9 @@ class LiveScheduler:
         plugins = {plugin.name for profile in profiles for plugin in profile.permit}
         scope = Scope(kinds=scheduler_kinds(plugins, custom))
         self._machine = machine
-        self._source = Source(connection, scope, on_failure=FailureLines(), window_ns=_WINDOW_NS)
+        self._source = Source(
+            connection, scope, on_failure=FailureLines(), window_ns=_WINDOW_NS, gives_up=False
+        )
         self._is_delayed = is_delayed
         self._listed = asyncio.Event()
         self._leads = asyncio.Event()

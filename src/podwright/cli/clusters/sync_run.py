@@ -12,6 +12,7 @@ import typer
 from podwright.cli.clusters.options import SelectionOptions
 from podwright.cli.clusters.remote_work import (
     FailureLines,
+    once_answered,
     until_interrupted,
     warn_of_version,
 )
@@ -73,13 +74,13 @@ def run_sync(
 
     async def run() -> None:
         async with ReadConnection(source) as connection:
-            await warn_of_version(connection)
-            scope = await scope_of(connection, selection)
+            await once_answered(lambda: warn_of_version(connection), seconds)
+            scope = await once_answered(lambda: scope_of(connection, selection), seconds)
 
             async def follow() -> None:
                 while True:
                     try:
-                        await _follow(new_sync(connection, scope, policies), targets)
+                        await _follow(new_sync(connection, scope, policies), targets, seconds)
                     except ReplacedTarget as error:
                         print_message(
                             f"{error}; it is being brought to the state of the source again"
@@ -90,13 +91,15 @@ def run_sync(
     asyncio.run(run())
 
 
-async def _follow(sync: Sync, targets: Sequence[tuple[str, ClusterAddress]]) -> None:
+async def _follow(
+    sync: Sync, targets: Sequence[tuple[str, ClusterAddress]], seconds: float | None
+) -> None:
     """Run a sync until it is cancelled, or one of its destinations is another cluster."""
     async with AsyncExitStack() as stack:
         opened = [
             await stack.enter_async_context(Target(address, name)) for name, address in targets
         ]
-        await sync.open(opened)
+        await once_answered(lambda: sync.open(opened), seconds)
         summaries = asyncio.create_task(_print_regularly(sync))
         try:
             await sync.run()

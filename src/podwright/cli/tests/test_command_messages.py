@@ -19,7 +19,7 @@ from podwright.apimachinery.objects import InputError, encode
 from podwright.apimachinery.schema import decode
 from podwright.cli import _show_warning
 from podwright.cli.clusters import scheduler_run
-from podwright.cli.clusters.remote_work import warn_of_version
+from podwright.cli.clusters.remote_work import once_answered, warn_of_version
 from podwright.cli.decisions.parity_run import _shown
 from podwright.cli.inputs import Inputs
 from podwright.cli.options import Setup
@@ -29,7 +29,12 @@ from podwright.cli.serving.up_inputs import inputs_of
 from podwright.cli.tests.served import command
 from podwright.cli.tests.test_scheduler_command import Noted
 from podwright.cluster.store import ObjectStore
-from podwright.online.client.cluster import ChangedObject, Meta
+from podwright.online.client.cluster import (
+    ChangedObject,
+    Meta,
+    RejectedRequest,
+    UnreachableCluster,
+)
 from podwright.online.sync import SourceChange, source_kinds
 from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.config import Gates
@@ -138,6 +143,50 @@ def test_a_server_of_another_version_is_warned_of(version, is_warned, capsys):
     text = f"warning: the server runs {version}, and podwright follows v1.36"
     error = capsys.readouterr().err
     assert error.startswith(text) if is_warned else error == ""
+
+
+REFUSED = UnreachableCluster("s cannot be reached", "check it")
+FAILING = RejectedRequest("s: unavailable", status=503)
+DENIED = RejectedRequest("s: forbidden", status=403)
+OTHER = UnreachableCluster("s is not a Kubernetes API server", is_passing=False)
+
+
+@pytest.mark.parametrize(
+    ("errors", "seconds", "raised", "printed"),
+    [
+        ([], None, None, ""),
+        ([REFUSED], None, None, "start: s cannot be reached; check it; retrying\n"),
+        ([FAILING, FAILING], 5, None, "start: s: unavailable; retrying\n"),
+        ([DENIED], None, DENIED, ""),
+        ([REFUSED, OTHER], None, OTHER, "start: s cannot be reached; check it; retrying\n"),
+        ([FAILING, REFUSED], 1.7, REFUSED, "start: s: unavailable; retrying\n"),
+        ([REFUSED], 0.5, REFUSED, ""),
+    ],
+)
+def test_first_requests_are_repeated_while_a_server_starts(
+    errors, seconds, raised, printed, capsys, monkeypatch
+):
+    left, waits = list(errors), list[float]()
+
+    async def work() -> str:
+        if left:
+            raise left.pop(0)
+        return "done"
+
+    async def sleep(wait: float) -> None:
+        waits.append(wait)
+
+    monkeypatch.setattr("podwright.cli.clusters.remote_work.asyncio.sleep", sleep)
+    monkeypatch.setattr("podwright.cli.clusters.remote_work.time.monotonic", lambda: sum(waits))
+    if raised is None:
+        assert asyncio.run(once_answered(work, seconds)) == "done"
+    else:
+        with pytest.raises(type(raised)) as found:
+            asyncio.run(once_answered(work, seconds))
+        assert found.value is raised
+    assert not left
+    assert waits == sorted(waits)
+    assert capsys.readouterr().err == printed
 
 
 @pytest.mark.parametrize(

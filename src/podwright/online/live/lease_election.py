@@ -225,10 +225,8 @@ class LeaseElection:
         Raises
         ------
         RejectedRequest
-            It may not be read or written.
-        UnreachableCluster
-            The first request has no reply. Later ones are repeated, as a replica may wait for days,
-            and a server that has started again refuses requests for a while.
+            It may not be read or written. Once a request was granted, this passes: a replica may
+            wait for days, and a server that has started again refuses requests for a while.
         """
         has_replied = False
         while True:
@@ -239,8 +237,7 @@ class LeaseElection:
                     return
                 has_replied = True
             except UnreachableCluster:
-                if not has_replied:
-                    raise
+                pass  # the server has replied before, and may be starting again
             except RejectedRequest as error:
                 if not (is_passing(error) if has_replied else error.is_passing):
                     raise

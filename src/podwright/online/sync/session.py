@@ -88,7 +88,7 @@ class Sync:
         self._policies = policies
         self._on_difference = on_difference
         self._on_listed = on_listed
-        self._source = Source(connection, scope, on_failure=on_failure)
+        self._source = Source(connection, scope, on_failure=on_failure, gives_up=False)
         self._identity = ""
         self._placements: Placements  # of all sides, from `open` on
         self._started_at = timestamp_text_nano(time.time_ns())
@@ -110,8 +110,9 @@ class Sync:
         """
         self._identity = await cluster_identity(self._connection)
         self._placements = Placements(len(targets) + 1)
-        for side, target in enumerate(targets, start=1):
-            await self._add(target, side)
+        self.destinations = [
+            await self._destination(target, side) for side, target in enumerate(targets, start=1)
+        ]
 
     async def run(self) -> None:
         """Follow the source, until cancelled.
@@ -206,14 +207,14 @@ class Sync:
             check=each.check,
         )
 
-    async def _add(self, target: Target, side: int) -> None:
+    async def _destination(self, target: Target, side: int) -> Destination:
         await target.check()
         if await target.is_source(self._connection):
             raise ConnectionSettingsError(
                 f"{target.name} is the source itself; name another cluster as the destination"
             )
         mirror = Mirror(self._policies, seen=seen_pods(await target.state(), self._identity))
-        self.destinations.append(Destination(target, mirror, side))
+        return Destination(target, mirror, side)
 
     async def _check_when_due(self, each: Destination) -> None:
         """Compare the destination with the source when it requests that, until cancelled."""

@@ -178,6 +178,8 @@ class Source:
         Called with a resource and each error before the next attempt.
     window_ns : int
         How long a change waits for earlier ones of other kinds.
+    gives_up : bool
+        Whether a server that does not reply to the first request is an error.
 
     Attributes
     ----------
@@ -196,7 +198,9 @@ class Source:
         *,
         on_failure: Callable[[str, Exception], None] | None = None,
         window_ns: int = WINDOW_NS,
+        gives_up: bool = True,
     ) -> None:
+        self._gives_up = gives_up
         self._left_out: list[tuple[str, RejectedRequest]] = []
         self._absent: list[str] = []
         self.failures = 0
@@ -333,7 +337,8 @@ class Source:
             path,
             query,
             seed=seed,
-            gives_up=not self._tasks,  # the address is right: an earlier kind was listed
+            # With a task the address is right: an earlier kind was listed.
+            gives_up=self._gives_up and not self._tasks,
             on_failure=failed,
         )
         batches = reflector.batches()

@@ -205,7 +205,7 @@ class Target:
     def pods(self) -> Reflector:
         """Return the reflector of the destination's pods."""
         kind = source_kinds(["pods"])[0]
-        return Reflector(self._connection, kind.path())
+        return Reflector(self._connection, kind.path(), gives_up=False)
 
     async def objects(self, kind: SourceKind) -> dict[str, bytes]:
         """Return all objects of a kind as JSON, by key; none if it is not served.

@@ -27,13 +27,16 @@ class UnreachableCluster(PodwrightError):  # noqa: N818 - named for what it is
     ----------
     cause : str
         Why, without what to do.
+    is_passing : bool
+        Whether a later attempt may succeed: the server may be starting.
     """
 
     is_remote = True
 
-    def __init__(self, cause: str, advice: str = "") -> None:
+    def __init__(self, cause: str, advice: str = "", *, is_passing: bool = True) -> None:
         super().__init__(f"{cause}; {advice}" if advice else cause)
         self.cause = cause
+        self.is_passing = is_passing
 
 
 class RejectedRequest(PodwrightError):  # noqa: N818 - named for what it is
@@ -187,6 +190,7 @@ def connection_failure(error: Exception, server: str) -> UnreachableCluster:
         return UnreachableCluster(
             f"{server}: the server's certificate cannot be verified: {cause.verify_message}",
             "set certificate-authority-data or tls-server-name in the kubeconfig",
+            is_passing=False,
         )
     if isinstance(cause, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
         return UnreachableCluster(f"{server}: the connection was cut")

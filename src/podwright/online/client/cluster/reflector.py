@@ -155,6 +155,7 @@ class Reflector:
         return UnreachableCluster(
             f"{server}: the reply to {self._path} is not from a Kubernetes API server: {error}",
             "check the address, and any proxy in front of the server",
+            is_passing=False,
         )
 
     def _rejected(self, error: RejectedRequest) -> None:

@@ -59,21 +59,19 @@ async def server_version(connection: ReadConnection) -> ServerVersion:
         It cannot be reached, or is not a Kubernetes API server.
     RejectedRequest
     """
-    server = connection.access.server
+    other_server = UnreachableCluster(
+        f"{connection.access.server} is not a Kubernetes API server: it has no /version",
+        "check its address in the command line or the kubeconfig",
+        is_passing=False,
+    )
     try:
         found = msgspec.json.decode(await connection.get("/version"), type=_Version)
         return ServerVersion(found.git_version, _minor(found.git_version))
     except (msgspec.DecodeError, ValueError, IndexError) as error:
-        raise UnreachableCluster(
-            f"{server} is not a Kubernetes API server: it has no /version; check its "
-            "address in the command line or the kubeconfig"
-        ) from error
+        raise other_server from error
     except RejectedRequest as error:
         if error.status == 404:
-            raise UnreachableCluster(
-                f"{server} is not a Kubernetes API server: it has no /version; check its "
-                "address in the command line or the kubeconfig"
-            ) from error
+            raise other_server from error
         raise
 
 
@@ -101,7 +99,9 @@ async def cluster_identity(connection: ReadConnection) -> str:
     except msgspec.DecodeError as error:
         raise UnreachableCluster(
             f"{connection.access.server} is not a Kubernetes API server: its namespace "
-            "kube-system has no uid; check the address in the command line or the kubeconfig"
+            "kube-system has no uid",
+            "check the address in the command line or the kubeconfig",
+            is_passing=False,
         ) from error
     return f"{found.uid} {found.creation_timestamp}"
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -290,6 +291,27 @@ def test_a_source_that_does_not_answer_at_first_is_an_error():
 
     with pytest.raises(UnreachableCluster):
         asyncio.run(run())
+
+
+def test_a_source_that_has_answered_before_may_be_starting_again():
+    failures: list[str] = []
+
+    async def run() -> None:
+        address = ClusterAddress(server="http://127.0.0.1:1")
+        async with ReadConnection(address) as connection:
+            source = Source(
+                connection,
+                Scope(kinds=(KINDS["nodes"],)),
+                gives_up=False,
+                on_failure=lambda name, _: failures.append(name),
+            )
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    async for _ in source.groups():
+                        pass
+
+    asyncio.run(run())
+    assert set(failures) == {"nodes"}
 
 
 class Discovery:

@@ -88,6 +88,7 @@ def test_the_identity_is_uid_and_age_of_the_system_namespace():
         "https://a:1 is not a Kubernetes API server: its namespace kube-system has no uid; "
         "check the address in the command line or the kubeconfig"
     )
+    assert not raised.value.is_passing
 
 
 @pytest.mark.parametrize(
@@ -115,6 +116,7 @@ def test_what_has_no_version_is_no_api_server(version):
         "https://a:1 is not a Kubernetes API server: it has no /version; check its address in "
         "the command line or the kubeconfig"
     )
+    assert not raised.value.is_passing
 
 
 @pytest.mark.parametrize(
