@@ -154,6 +154,18 @@ def test_the_pods_of_a_removed_owner_are_forgotten() -> None:
         assert bench.put(a_pod("b")) == []
 
 
+def test_the_template_of_a_removed_owner_is_forgotten() -> None:
+    """Otherwise a long run keeps that of each owner that there was."""
+    for kind in ("ReplicaSet", "ReplicationController", "Deployment"):
+        bench = SingleSync(MAKERS[kind], a_workload(kind))
+        controller: Any = bench.controller
+        assert any("create" in each for each in bench.sync("shop/web"))
+        known = controller._parsed if kind == "Deployment" else controller._templates._pods
+        assert len(known) == 1
+        bench.remove(a_workload(kind))
+        assert known == {}
+
+
 # --------------------------------------------------------------------------- deployments
 
 
