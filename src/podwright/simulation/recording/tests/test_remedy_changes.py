@@ -340,6 +340,8 @@ def test_fewer_replicas_are_a_scale_of_the_owner():
     ("StatefulSet", {"podManagementPolicy": "Parallel", "updateStrategy": {"type": "OnDelete"}},
      "for new pods", True),
     ("DaemonSet", {}, "a rollout replaces its pods", False),
+    ("DaemonSet", None, "a rollout replaces its pods", False),
+    ("StatefulSet", None, "a rollout replaces its pods", True),
     ("DaemonSet", {"updateStrategy": {"type": "OnDelete"}}, "for new pods", True),
     ("DaemonSet", {"updateStrategy": {"type": "RollingUpdate"}}, "a rollout replaces its pods",
      False),
