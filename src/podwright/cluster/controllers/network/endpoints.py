@@ -189,9 +189,7 @@ def _truncated(subsets: list[Document]) -> tuple[list[Document], bool]:
     left = most
     kept = []
     for subset in subsets:
-        new = {name: each for name, each in subset.items() if name != field}
-        if truncates_ready:
-            new.pop(fields[1], None)
+        new = {name: each for name, each in subset.items() if name not in (field, fields[1])}
         found = list(subset.get(field) or ())
         # In proportion to the addresses of the subset, rounded up, so that the last ones get fewer.
         found = found[: min(ceil(len(found) / total * most), left)]

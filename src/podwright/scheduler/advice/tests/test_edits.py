@@ -153,6 +153,12 @@ def test_a_new_node_has_what_lasts_of_the_other_one():
     assert node.status.allocatable["cpu"] == "64"
     assert node_edits.allocatable_of(node, "cpu") == 64_000
     assert node_edits.allocatable_of(node, "none") == 0
+    assert node.status.capacity["cpu"] == "64"
+    bare = node_edits.add_nodes(
+        1, like=with_fields(like, "status", capacity={}), taken=(), larger={"cpu": 64_000},
+        labels={}, companions=lambda _: (),
+    ).put[0]  # fmt: skip
+    assert (bare.status.allocatable["cpu"], bare.status.capacity) == ("64", {})
     without = with_fields(like, "metadata", labels={})
     plain = node_edits.add_nodes(
         1, like=without, taken=(), larger={}, labels={}, companions=lambda _: ()

@@ -446,6 +446,18 @@ def test_nodes_are_added_for_the_pods_ahead_in_growing_numbers():
     )
 
 
+def test_without_pods_ahead_a_new_node_has_what_the_pod_requests():
+    made, trial = search(never, pending(), make_node("n", cpu="10m"))
+    made.run()
+    sizes = {
+        obj.status.allocatable["cpu"]
+        for change in trial.tried
+        for obj in change.put
+        if obj.kind == "Node" and obj.name != "n"
+    }
+    assert sizes == {"1"}
+
+
 def test_changes_without_a_known_reply_are_untried_and_are_not_extended():
     made, trial = search(never, pending(), *tainted(3), unknown=("n001",))
     result = made.run()
