@@ -25,6 +25,7 @@ from podwright.apimachinery.objects import (
     PodwrightError,
     parse_label_selector,
     quoted,
+    timestamp_text,
 )
 from podwright.cluster.api import Rejection, exceeds_quota
 from podwright.cluster.controllers import DrainNode, NodeDown, NodeUp, SyncDue, SyncNext
@@ -326,10 +327,11 @@ class WorldSteps:
             # Without the time, which differs between seeds: sweeps count equal remarks.
             sentence = f"{error} when it is due; the operation had no effect"
             self.missing = self.missing.and_one(sentence)
-        except Rejection as error:
+        except (ArgumentError, Rejection) as error:
             obj = getattr(operation, "obj", None)
-            if obj is None or not exceeds_quota(error):
-                raise
+            if obj is None or not isinstance(error, Rejection) or not exceeds_quota(error):
+                due = timestamp_text(self._heap.now_ns)
+                raise ArgumentError(f"the operation at {due}: {error}") from error
             self._rounds.creation_rejected(obj, str(error))
 
     def _matching(self, selector: str) -> list[str]:

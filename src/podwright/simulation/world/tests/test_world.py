@@ -332,8 +332,13 @@ def test_an_operation_applies_to_all_nodes_that_match_when_it_is_due():
     world.run_until("2s")
     assert [node.name for node in world.nodes if node.spec.unschedulable] == ["n1", "n3"]
     world.do(pw.OnNodes("cordon", "topology.kubernetes.io/zone=c"), at="3s")
-    with pytest.raises(pw.ArgumentError, match='zone=c" matches none of 3 nodes'):
+    at = "^the operation at 2026-01-01T00:00:0{}Z: {}$"
+    none = 'selector "topology.kubernetes.io/zone=c" matches none of 3 nodes'
+    with pytest.raises(pw.ArgumentError, match=at.format(3, none)):
         world.run_until("4s")
+    world.do(pw.Create(make_node("n1")), at="5s")
+    with pytest.raises(pw.ArgumentError, match=at.format(5, 'nodes "n1" already exists')):
+        world.run_until("6s")
 
 
 def test_a_pod_that_no_node_fits_is_due_with_the_flush_of_unschedulable_pods():
