@@ -41,6 +41,12 @@ class SweepError(PodwrightError):
     """A sweep cannot be run, or its results cannot be read."""
 
 
+class LostDaskScheduler(SweepError):  # noqa: N818 - named for what it is
+    """Dask's scheduler does not answer."""
+
+    is_remote = True
+
+
 class SweepDataset:
     """A folder of results.
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from podwright._interrupts import deferred_signals
 from podwright._progress import metered
 from podwright._version import __version__
-from podwright.online.sweep.dataset import SweepDataset, SweepError
+from podwright.online.sweep.dataset import LostDaskScheduler, SweepDataset, SweepError
 from podwright.online.sweep.figures_of_run import RunFigures, figures_of_run
 from podwright.online.sweep.plan import SweepPlan, SweepRun, load_plan
 from podwright.online.sweep.summary import SweepSummary, summarize_sweep
@@ -31,7 +31,7 @@ _LOST_WORKERS: Final = 3
 """A run that was in hand of so many lost workers fails: it is likely what they died of."""
 _T = TypeVar("_T")
 
-_LOGS: Final = ("asyncio", "distributed.scheduler")
+_LOGS: Final = ("asyncio", "distributed.client", "distributed.scheduler")
 """What reports tracebacks of requests and messages that an interrupt leaves without receiver."""
 
 _IN_FLIGHT_PER_WORKER: Final = 50
@@ -93,7 +93,8 @@ def workers(
                 client = connection.enter_context(Client(**cluster))
             except (OSError, TimeoutError, ValueError) as error:
                 where = address or "this machine"
-                raise SweepError(f"no Dask scheduler at {where}: {error}") from None
+                failure = SweepError if isinstance(error, ValueError) else LostDaskScheduler
+                raise failure(f"no Dask scheduler at {where}: {error}") from None
             for log in logs:  # while Dask closes
                 connection.callback(log.setLevel, logging.CRITICAL + 1)
         if address:
@@ -216,7 +217,7 @@ def run_missing(
             try:
                 result = future.result()
             except CancelledError as error:
-                raise SweepError(
+                raise LostDaskScheduler(
                     "the connection to the Dask scheduler was lost; finished runs have been kept,"
                     " and the same command runs what is missing"
                 ) from error

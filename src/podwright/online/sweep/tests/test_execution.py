@@ -15,6 +15,7 @@ from dask import system
 
 from podwright._version import __version__
 from podwright.online.sweep import SweepDataset, SweepError
+from podwright.online.sweep.dataset import LostDaskScheduler
 from podwright.online.sweep.execution import (
     _check_workers,
     in_flight,
@@ -25,7 +26,7 @@ from podwright.online.sweep.execution import (
 from podwright.online.sweep.figures_of_run import RunFigures, figures_of_run
 from podwright.online.sweep.plan import SweepConfiguration, SweepInput, SweepOptions, SweepPlan
 
-LOGS = ("asyncio", "distributed.scheduler")
+LOGS = ("asyncio", "distributed.client", "distributed.scheduler")
 
 
 class Connection:
@@ -121,7 +122,7 @@ def test_an_interrupt_while_processes_start_takes_effect_when_there_is_a_client_
     finally:
         signal.signal(signal.SIGINT, before)
     assert Connection.closed == closed + 1
-    assert Connection.logs == [False, False], "nobody reads what fails while Dask closes"
+    assert Connection.logs == [False] * 3, "nobody reads what fails while Dask closes"
     assert [logging.getLogger(name).level for name in LOGS] == levels
 
 
@@ -141,6 +142,7 @@ def test_a_connection_that_cannot_be_made_is_one_error(monkeypatch, address, err
     with pytest.raises(SweepError) as raised, workers(address=address):
         raise AssertionError
     assert str(raised.value) == text
+    assert getattr(raised.value, "is_remote", False) == (address != "x")
 
 
 def versions_of(**versions: str | None) -> Any:
@@ -317,7 +319,7 @@ def test_a_scheduler_that_is_lost_is_one_error_and_no_result(monkeypatch, tmp_pa
         inputs=(SweepInput(name="x"),), configurations=(SweepConfiguration(name="a"),), seeds=(0,)
     )
     dataset = SweepDataset(tmp_path)
-    with pytest.raises(SweepError, match=r"^the connection to the Dask scheduler was lost; .* ke"):
+    with pytest.raises(LostDaskScheduler, match=r"^the connection to .* was lost; .* kept"):
         list(run_missing(plan, dataset, client))
     assert not dataset.finished()
 
