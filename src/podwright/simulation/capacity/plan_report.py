@@ -187,18 +187,23 @@ def _loss_row(each: Loss) -> Sequence[object]:
 def purchase_report(found: NodePurchase, types: Iterable[NodeType]) -> PlanReport:
     """Return the report of `found`, a purchase among `types`."""
     prices = {each.name: each.price for each in types}
-    nodes = _plural(sum(found.nodes.values()), "node")
-    placed = f"{found.scheduled} of {found.pending} pending pods have a node then."
-    why = "no cheaper mix fits" if found.is_cheapest else "cheaper mixes may fit"
-    bound = f"The lower bound is {found.bound:g} ({found.gap:.1%} less); {why}"
-    findings = [
-        Finding(f"{nodes} for {found.price:g}: {placed}"),
-        Finding(f"{bound} ({_plural(found.mixes, 'mix', 'es')} tried)."),
-        *_unplaced_findings(found.unplaced),
-    ]
+    findings = [*_purchase_findings(found), *_unplaced_findings(found.unplaced)]
     rows = [(n, c, f"{prices[n]:g}", f"{c * prices[n]:g}") for n, c in found.nodes.items()]
     table = _table("Nodes to buy", "TYPE, NODES, PRICE, TOTAL", rows)
     return PlanReport("Purchase", findings, [("Nodes of each type", found.nodes)], [table])
+
+
+def _purchase_findings(found: NodePurchase) -> Iterator[Finding]:
+    """Yield what is bought, and how far the price is from the bound."""
+    placed = f"{found.scheduled} of {found.pending} pending pods"
+    if not found.nodes:
+        yield Finding(f"No nodes to buy: {placed} fit on the existing nodes.")
+        return
+    nodes = _plural(sum(found.nodes.values()), "node")
+    yield Finding(f"{nodes} for {found.price:g}: {placed} have a node then.")
+    why = "no cheaper mix fits" if found.is_cheapest else "cheaper mixes may fit"
+    bound = f"The lower bound is {found.bound:g} ({found.gap:.1%} less); {why}"
+    yield Finding(f"{bound} ({_plural(found.mixes, 'mix', 'es')} tried).")
 
 
 def _unplaced_findings(stops: Iterable[CapacityStop]) -> Iterator[Finding]:

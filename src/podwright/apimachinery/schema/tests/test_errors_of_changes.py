@@ -108,6 +108,10 @@ def test_metadata(row: Any, expected: list[str]) -> None:
         (("ConfigMap", {"data": {"a": "b"}, "binaryData": {"c": ""}, "immutable": True},
          {"data": {"a": "b"}, "immutable": True}),
          ["binaryData: Forbidden: field is immutable when `immutable` is set"]),
+        (("ConfigMap", {"data": {}, "binaryData": {}, "immutable": True}, {"immutable": True}),
+         ["data: Forbidden: field is immutable when `immutable` is set",
+          "binaryData: Forbidden: field is immutable when `immutable` is set"]),
+        (("ConfigMap", {"data": None, "immutable": True}, {"data": {}, "immutable": True}), []),
         (("Secret", {"data": {"a": "YQ=="}, "type": "x"}, {"data": {"a": "YQ=="}, "type":
          "y"}),
          ['type: Invalid value: "x": field is immutable']),

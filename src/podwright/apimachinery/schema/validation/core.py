@@ -312,7 +312,8 @@ def _validate_immutable_data(
     if not new.get("immutable"):
         errors.forbidden("immutable", text)
     for field in fields:
-        if (new.get(field) or {}) != (old.get(field) or {}):
+        # `reflect.DeepEqual` tells an empty map from none, and what is stored is never empty.
+        if new.get(field) != (old.get(field) or None):
             errors.forbidden(field, text)
 
 

@@ -217,6 +217,9 @@ def test_the_report_of_a_purchase():
         ("1 node for 2.5: 7 of 9 pending pods have a node then.",),
         ("The lower bound is 2.5 (0.0% less); cheaper mixes may fit (2 mixes tried).",),
     ]
+    given = purchase(nodes={}, price=0, bound=0, pending=1, scheduled=1)
+    text = "No nodes to buy: 1 of 1 pending pods fit on the existing nodes."
+    assert texts(purchase_report(given, TYPES)) == [(text,)]
 
 
 def move(pod, node, replacement="", to=""):
