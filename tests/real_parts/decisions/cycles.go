@@ -129,6 +129,14 @@ func optionsOf(raw json.RawMessage) ([]scheduler.Option, error) {
 	if err := runtime.DecodeInto(configscheme.Codecs.UniversalDecoder(), raw, &config); err != nil {
 		return nil, err
 	}
+	for _, profile := range config.Profiles {
+		for i := range profile.Plugins.MultiPoint.Enabled {
+			// With its gate only; the name that takes its place is registered for traces.
+			if plugin := &profile.Plugins.MultiPoint.Enabled[i]; plugin.Name == names.TopologyPlacementGenerator {
+				plugin.Name = placementsByName
+			}
+		}
+	}
 	return []scheduler.Option{
 		scheduler.WithProfiles(config.Profiles...), scheduler.WithExtenders(config.Extenders...),
 	}, nil

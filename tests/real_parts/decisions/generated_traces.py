@@ -3,7 +3,7 @@
 The steps are drawn without knowing what the scheduler does: a step about a pod that is gone by
 then does nothing. The kinds of traces have the formats of the vectors: `cycle` (preemption, failing
 calls, scripted plugins), `batching`, `gang`, and `sampling`, which is a `cycle` with a share of the
-nodes of a larger cluster.
+nodes of a larger cluster. `gang_preemption` and `gang_topology` are `gang` with one gate more.
 """
 
 from __future__ import annotations
@@ -18,6 +18,12 @@ from tests.real_parts.decisions.generated_hints import HintObjects
 Document = dict[str, Any]
 
 GANG_GATES: Final = {"GenericWorkload": True, "GangScheduling": True}
+GROUP_GATES: Final = {
+    "gang": GANG_GATES,
+    "gang_preemption": GANG_GATES | {"WorkloadAwarePreemption": True},
+    "gang_topology": GANG_GATES | {"TopologyAwareWorkloadScheduling": True},
+}
+"""The gates of the kinds with groups."""
 _API_VERSION = "kubescheduler.config.k8s.io/v1"
 _HOSTNAME = "kubernetes.io/hostname"
 _ZONE = "topology.kubernetes.io/zone"
@@ -62,7 +68,8 @@ def _in_seconds(state: Document, *, shows_batches: bool) -> Document:
 
 class _Drawn:
     def __init__(self, kind: str, seed: int) -> None:
-        self._kind = kind
+        self._gates = GROUP_GATES.get(kind, {})
+        self._kind = "gang" if self._gates else kind
         self._random = Random(f"trace {kind} {seed}")
         self._rich = HintObjects(f"trace {kind} {seed}")
         self._pods: list[str] = []
@@ -85,7 +92,7 @@ class _Drawn:
         objects = self._draw_objects()
         case: Document = {"family": "cycle" if self._kind == "sampling" else self._kind}
         if self._kind == "gang":
-            case["gates"] = GANG_GATES
+            case["gates"] = self._gates
         if config:
             case["config"] = config
         length = 60 if self._kind == "sampling" else 45
@@ -106,6 +113,9 @@ class _Drawn:
         config["profiles"] = [self._draw_profile(name) for name in self._profiles]
         if self._kind == "sampling":
             config["percentageOfNodesToScore"] = random.choice([0, 1, 10, 30, 50, 70, 99, 100])
+        elif self._kind == "gang" and self._gates != GANG_GATES:
+            # The program changes the order of placements in a configuration.
+            return config
         elif not self._has_stubs and len(self._profiles) == 1 and self._chance(0.5):
             return None
         return config
@@ -307,6 +317,8 @@ class _Drawn:
             spec["priority"] = random.choice([0, 0, 1, 10, 100, -5])
         elif self._kind == "gang" and self._chance(0.2):
             spec["priority"] = random.choice([0, 10])
+            if "WorkloadAwarePreemption" in self._gates and self._chance(0.1):
+                spec["preemptionPolicy"] = "Never"
         if self._kind == "cycle" and self._chance(0.08):
             spec["preemptionPolicy"] = "Never"
         if self._chance(0.03):
@@ -370,7 +382,7 @@ class _Drawn:
                 policy = {"basic": {}}
             group: Document = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup"}
             group["metadata"] = {"name": name, "namespace": "default", "uid": f"u-{name}"}
-            group["spec"] = {"schedulingPolicy": policy}
+            group["spec"] = {"schedulingPolicy": policy} | self._draw_group_fields()
             if self._chance(0.9):
                 self._add("create", object=group)
         group_name = random.choice(self._groups[-2:])
@@ -384,6 +396,19 @@ class _Drawn:
             pod["spec"]["schedulerName"] = self._profiles[0]
         self._pods.append(f"default/{name}")
         self._add("create", object=pod)
+
+    def _draw_group_fields(self) -> Document:
+        random = self._random
+        fields: Document = {}
+        if "TopologyAwareWorkloadScheduling" in self._gates and self._chance(0.8):
+            key = random.choice([_ZONE, "rack", "disk", _HOSTNAME])
+            fields["schedulingConstraints"] = {"topology": [{"key": key}]}
+        if "WorkloadAwarePreemption" in self._gates:
+            if self._chance(0.7):
+                fields["priority"] = random.choice([0, 10, 100])
+            if self._chance(0.6):
+                fields["disruptionMode"] = random.choice(["Pod", "PodGroup", "PodGroup"])
+        return fields
 
     def _change_pods(self) -> None:
         random = self._random

@@ -298,7 +298,7 @@ func (t *trace) observe() {
 // evaluate runs the filters on all nodes and the scores, beside the scheduler.
 func (t *trace) evaluate(profile framework.Framework, pod *v1.Pod) document {
 	attempt := document{"pod": pod.Namespace + "/" + pod.Name, "feasible": 0, "winners": []string{}}
-	nodes, err := t.snapshot.List()
+	nodes, err := t.snapshot.ListNodesInPlacement()
 	if err != nil {
 		return attempt
 	}

@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/topologyaware"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
@@ -41,7 +45,33 @@ func (t *trace) stubs(given map[string]map[string]map[string][]outcome) framewor
 			return &stub{played}, nil
 		}
 	}
+	registry[placementsByName] = func(
+		ctx context.Context, arguments runtime.Object, handle fwk.Handle,
+	) (fwk.Plugin, error) {
+		plugin, err := topologyaware.New(ctx, arguments, handle, feature.Features{})
+		return &orderedPlacements{plugin}, err
+	}
 	return registry
+}
+
+const placementsByName = "PlacementsByName"
+
+// orderedPlacements returns the placements of upstream's plugin, which has them in the order of a
+// map, in the order of their names.
+type orderedPlacements struct{ *topologyaware.TopologyPlacement }
+
+func (o *orderedPlacements) Name() string { return placementsByName }
+
+func (o *orderedPlacements) GeneratePlacements(
+	ctx context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, parent *fwk.Placement,
+) (*fwk.GeneratePlacementsResult, *fwk.Status) {
+	result, status := o.TopologyPlacement.GeneratePlacements(ctx, state, group, parent)
+	if result != nil {
+		slices.SortFunc(result.Placements, func(one, other *fwk.Placement) int {
+			return strings.Compare(one.Name, other.Name)
+		})
+	}
+	return result, status
 }
 
 func (s *scripted) Name() string { return s.name }
