@@ -49,6 +49,8 @@ class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     keeps_given : bool
         Whether objects can come from another server, so that they keep the priority and the
         overhead that they have.
+    sets_group_priority : bool
+        Whether PodGroups get the priority of their class (gate WorkloadAwarePreemption).
     """
 
     store: ObjectStore
@@ -57,6 +59,7 @@ class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     resources: Iterable[Resource]
     assumes_accounts: bool = False
     keeps_given: bool = False
+    sets_group_priority: bool = False
 
 
 class Plugin:

@@ -230,6 +230,7 @@ class ApiServer:
             update_status=bare.server_status.update,
             authorizer=self._authorizers,
             resources=self.resources,
+            sets_group_priority="WorkloadAwarePreemption" not in options.disabled_gates,
         )
         admission = AdmissionChain(options.admission(context))
         self._forms = KnownForms(

@@ -110,6 +110,7 @@ class Admission:
             resources=built_in_resources().values(),
             assumes_accounts=True,
             keeps_given=True,
+            sets_group_priority=True,
         )
         omitted = frozenset(OMITTED) - frozenset(added)
         plugins = default_plugins(context, disabled=omitted, enabled=added)

@@ -1,4 +1,4 @@
-"""The priority of pods from their priority class, and at most one default class.
+"""The priority of pods and PodGroups from their priority class, and at most one default class.
 
 Upstream: plugin/pkg/admission/priority/admission.go
 """
@@ -26,11 +26,14 @@ _CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
 
 
 class Priority(Plugin):
-    """Sets the priority of pods, and checks priority classes."""
+    """Sets the priority of pods and PodGroups, and checks priority classes."""
 
     name = "Priority"
     decides_alike = True
-    resources: Resources = PODS | {("scheduling.k8s.io", "priorityclasses")}
+    resources: Resources = PODS | {
+        ("scheduling.k8s.io", "podgroups"),
+        ("scheduling.k8s.io", "priorityclasses"),
+    }
     template_kinds = frozenset({_CLASS})
 
     def __init__(self, context: AdmissionContext) -> None:
@@ -38,7 +41,11 @@ class Priority(Plugin):
         self._classes = CurrentObjects(context.store, _CLASS)
 
     def admit(self, attributes: Attributes) -> None:
-        """Set the priority of a pod."""
+        """Set the priority of a pod or a group."""
+        if attributes.is_for("scheduling.k8s.io", "podgroups"):
+            if attributes.operation == "CREATE" and self._context.sets_group_priority:
+                self._admit_group(attributes)
+            return
         if not attributes.is_for("", "pods"):
             return
         if attributes.operation == "CREATE":
@@ -56,16 +63,8 @@ class Priority(Plugin):
     def _admit_new(self, attributes: Attributes) -> None:
         spec = spec_of(attributes)
         name = spec.get("priorityClassName") or ""
-        # Upstream has no restored objects. They were admitted once, with other default classes.
-        keeps_given = self._context.keeps_given or attributes.is_restored
-        found: Document | None
-        if not name:
-            found = self._default()
-        else:
-            found = self._classes.by_key().get(name)
-            is_given = keeps_given and spec.get("priority") is not None
-            if found is None and not is_given:
-                raise rejected(attributes, f"no PriorityClass with name {name} was found")
+        keeps_given = self._keeps_given(attributes)
+        found = self._class_of(attributes, spec)
         priority = 0 if found is None else found.get("value", 0)
         policy = _POLICY if found is None else found.get("preemptionPolicy") or _POLICY
         given = spec.get("priority")
@@ -91,6 +90,42 @@ class Priority(Plugin):
         if found is not None and not name and priority == found.get("value", 0):
             fields["priorityClassName"] = found["metadata"]["name"]
         set_spec(attributes, **fields)
+
+    def _admit_group(self, attributes: Attributes) -> None:
+        spec = spec_of(attributes)
+        found = self._class_of(attributes, spec)
+        computed = 0 if found is None else found.get("value", 0)
+        given = spec.get("priority")
+        if self._keeps_given(attributes):
+            # Without a field, it is 0 for the scheduler.
+            if given is None and computed:
+                set_spec(attributes, priority=computed)
+            return
+        if given not in (None, computed):
+            raise rejected(
+                attributes,
+                f"priority set in the pod group ({given}) must match the priority computed"
+                f" ({computed}) based on the priority class set in the spec",
+            )
+        fields: Document = {"priority": computed}
+        if found is not None:
+            fields["priorityClassName"] = found["metadata"]["name"]
+        set_spec(attributes, **fields)
+
+    def _keeps_given(self, attributes: Attributes) -> bool:
+        # Upstream has no restored objects. They were admitted once, with other default classes.
+        return self._context.keeps_given or attributes.is_restored
+
+    def _class_of(self, attributes: Attributes, spec: Document) -> Document | None:
+        """Return the named class, or the default one; None if there is none."""
+        name = spec.get("priorityClassName") or ""
+        if not name:
+            return self._default()
+        found = self._classes.by_key().get(name)
+        is_given = self._keeps_given(attributes) and spec.get("priority") is not None
+        if found is None and not is_given:
+            raise rejected(attributes, f"no PriorityClass with name {name} was found")
+        return found
 
     def _default(self) -> Document | None:
         """Return the default class with the lowest value.

@@ -126,6 +126,52 @@ def test_the_priority_of_a_new_pod(
         assert outcome(Priority(a_context(store)), write) == expected
 
 
+WRONG_GROUP = (
+    'podgroups.scheduling.k8s.io "g" is forbidden: priority set in the pod group (4) must match the'
+    " priority computed (10) based on the priority class set in the spec"
+)
+NO_CLASS = 'podgroups.scheduling.k8s.io "g" is forbidden: no PriorityClass with name x was found'
+
+
+@pytest.mark.parametrize(
+    ("classes", "spec", "made", "kept"),
+    [
+        ([], {}, {"priority": 0}, {}),
+        ([PLAIN], {"priority": 0}, {"priority": 0}, {"priority": 0}),
+        (
+            [HIGH], {"priorityClassName": "high"},
+            {"priorityClassName": "high", "priority": 10},
+            {"priorityClassName": "high", "priority": 10},
+        ),
+        ([LOW_DEFAULT], {}, {"priorityClassName": "low", "priority": 3}, {"priority": 3}),
+        (
+            [HIGH], {"priorityClassName": "high", "priority": 4}, WRONG_GROUP,
+            {"priorityClassName": "high", "priority": 4},
+        ),
+        ([HIGH], {"priorityClassName": "x"}, NO_CLASS, NO_CLASS),
+        (
+            [HIGH], {"priorityClassName": "x", "priority": 4}, NO_CLASS,
+            {"priorityClassName": "x", "priority": 4},
+        ),
+    ],
+)  # fmt: skip
+def test_the_priority_of_a_new_pod_group(
+    classes: list[Document], spec: Document, made: Document | str, kept: Document | str
+) -> None:
+    """Upstream: plugin/pkg/admission/priority/admission.go, admitPodGroup"""
+    new = {"metadata": {"name": "g"}, "spec": spec}
+    for keeps, outcome_of in ((False, made), (True, kept)):
+        expected = outcome_of if isinstance(outcome_of, str) else new | {"spec": outcome_of}
+        context = a_context(a_store(*classes), keeps_given=keeps, sets_group_priority=True)
+        write = a_write("scheduling.k8s.io/v1alpha2 PodGroup", new)
+        assert outcome(Priority(context), write) == expected
+    without_gate = Priority(a_context(a_store(*classes)))
+    assert outcome(without_gate, a_write("scheduling.k8s.io/v1alpha2 PodGroup", new)) == new
+    update = a_write("scheduling.k8s.io/v1alpha2 PodGroup", new, new)
+    context = a_context(a_store(*classes), sets_group_priority=True)
+    assert outcome(Priority(context), update) == new
+
+
 def test_a_changed_pod_keeps_its_priority() -> None:
     plugin = Priority(a_context(a_store(LOW_DEFAULT)))
     stored = {"spec": {"priority": 4, "preemptionPolicy": "Never", "x": 1}}
