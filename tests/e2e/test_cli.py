@@ -468,17 +468,17 @@ def test_gates_without_effect_are_reported():
     assert "warning" not in run(f"schedule {QUICKSTART} --exit-zero {gates}").stderr
 
 
-def test_what_is_not_built_is_accepted_with_one_warning(write, tmp_path):
-    gates = "--feature-gates GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+def test_what_has_no_effect_is_accepted_with_one_warning(write, tmp_path):
+    gates = "--feature-gates SchedulerAsyncAPICalls=true"
     config = write(
         "c.yaml",
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
-        "- plugins: {placementScore: {enabled: [{name: PodGroupPodsCount}]}}\n",
+        "- plugins: {score: {disabled: [{name: NodeNam}]}}\n",
     )
     warning = (
-        "the feature gate TopologyAwareWorkloadScheduling has no effect here"
-        " (see docs/reference/feature-gates.md); the plugin PodGroupPodsCount has no"
-        " effect here (see docs/reference/plugins.md)"
+        "the feature gate SchedulerAsyncAPICalls has no effect here"
+        " (see docs/reference/feature-gates.md); disabled has no effect for unknown plugins:"
+        ' "NodeNam" (did you mean "NodeName"?)'
     )
     for line in (
         f"schedule {QUICKSTART} --exit-zero --config {config}",
@@ -554,8 +554,9 @@ def test_a_truncated_file_is_refused(tmp_path):
 
 
 def test_vectors_that_are_all_skipped_are_no_agreement(write):
-    case = {"id": "a", "family": "gang", "gates": {"WorkloadAwarePreemption": True}}
-    case |= {"start": "2000-01-01T00:00:10Z", "objects": [], "steps": []}
+    case: dict[str, object] = {"id": "a", "family": "config", "gates": "NoSuchGate=true"}
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    case |= {"file": head, "accepted": True, "output": {}}
     result = run(f"parity {write('left.jsonl', json.dumps(case))}", status=1)
     assert "0 of 0 cases agree in every field; 1 skipped." in result.stderr
 

@@ -182,6 +182,14 @@ class PodGroup(KubernetesObject, frozen=True, kw_only=True):
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
 
+    @property
+    def priority(self) -> int:
+        """The priority of the group as a whole; 0 if none was set.
+
+        Upstream: pkg/scheduler/util/utils.go, PodGroupPriority
+        """
+        return self.spec.priority or 0
+
 
 class CoschedulingPodGroupSpec(Struct, frozen=True, kw_only=True):
     """How the group is scheduled."""

@@ -48,6 +48,7 @@ _DETAILS_SHOWN = 6
 _NOT_EXAMINED: Final[Mapping[NotExaminedReason, str]] = {
     "enoughFeasibleNodes": "enough feasible nodes were found before",
     "nominatedNodeFits": "the nominated node, which is evaluated first, passes every filter",
+    "otherPlacement": "they are in another placement of the pod group",
 }
 
 

@@ -29,6 +29,7 @@ _POINTS = {
     "preBind": "pre_bind",
     "bind": "bind",
     "postBind": "post_bind",
+    "placementGenerate": "placement_generate",
 }
 
 
@@ -102,6 +103,10 @@ def _build(profile: EffectiveProfile, registry: Registry, gates: Gates, source: 
     return Profile(
         scheduler_name=profile.scheduler_name,
         score=tuple((made[name], weight) for name, weight in profile.plugins.get("score", ())),
+        placement_score=tuple(
+            (made[name], weight) for name, weight in profile.plugins.get("placementScore", ())
+        ),
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
+        holding=tuple(plugin for name, plugin in made.items() if name == "DefaultPreemption"),
         **points,
     )

@@ -373,8 +373,8 @@ class ClassicEvictions(Evictions):
                 "Normal",
                 "Preempted",
                 "Preempting",
-                f"Preempted by {preemptor.namespace}/{preemptor.name} on node {eviction.node}",
-                controller=preemptor.spec.scheduler_name,
+                f"Preempted by {preemptor.key} on node {eviction.node}",
+                controller=eviction.scheduler_name,
                 related=preemptor.key,
             )
         for pod in eviction.to_clear:

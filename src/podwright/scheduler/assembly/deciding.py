@@ -7,7 +7,7 @@ decides with everything recorded and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, Unpack
 
@@ -62,7 +62,10 @@ from podwright.scheduler.framework import (
     Code,
     Cycle,
     Decision,
+    Diagnosis,
     Explanation,
+    Placement,
+    PluginRunner,
     PostFilterResult,
     Profile,
     Runner,
@@ -76,8 +79,10 @@ from podwright.scheduler.machine import (
     DecisionKeywords,
     RunningProfile,
     SchedulerOptions,
+    best_placement,
     call_permit,
     names_decision_keywords,
+    placements_of,
     sort_order,
     with_point,
 )
@@ -179,6 +184,8 @@ class DecidingScheduler:
 
     def _read(self, cluster: Cluster) -> None:
         self.cluster: Cluster = cluster
+        self.last_placement: Placement | None = None
+        """Of the last group that was decided on its placements: the best, else the first."""
         self._placed: PlacedPods | None = None
         self._runners: dict[str, Runner] = self._parts.runners(cluster)
         self._running = {name: RunningProfile(runner) for name, runner in self._runners.items()}
@@ -433,10 +440,16 @@ class DecidingScheduler:
         for key in keys:
             # By name: a decision in between may have changed a nomination.
             if key in self.pending and key not in decided:
-                together = [self.schedule(key)] if key in alone else self.schedule_together(key)
+                together = [self._alone(key)] if key in alone else self.schedule_together(key)
                 for decision in together:
                     decided.add(decision.pod.key)
                     yield decision
+
+    def _alone(self, key: NamespacedName) -> Decision:
+        """Decide for a member of a gang, where the whole gang would be placed."""
+        runner = self._runners.get(self.pending[key].spec.scheduler_name)
+        with self._confined(runner, self._placement_of(self.pending[key])):
+            return self.schedule(key)
 
     def schedule_before(self, key: str) -> Iterator[Decision]:
         """Decide for the pending pods that the queue would hand out before one of them.
@@ -474,7 +487,8 @@ class DecidingScheduler:
         """Decide for the pending pod `key`, and for the others of its gang, if it is in one.
 
         The gang is that of a PodGroup, with the feature gate GangScheduling. If fewer of its
-        members fit than it needs, none is placed.
+        members fit than it needs, none is placed. With TopologyAwareWorkloadScheduling all are
+        placed in one of its placements.
 
         Parameters
         ----------
@@ -484,29 +498,97 @@ class DecidingScheduler:
 
         Notes
         -----
-        Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupSchedulingDefaultAlgorithm
+        Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupSchedulingAlgorithm
         """
-        if self._handle.group_of(GANG_SCHEDULING, self.pending[key]) is None:
+        group = self._handle.group_of(GANG_SCHEDULING, self.pending[key])
+        if group is None:
             return [self.schedule(key, post_filter=post_filter)]
-        gang = self._gang_of(key)
-        order = list(self.pending)
-        decisions = [self.schedule(pod.key, post_filter=post_filter) for pod in gang]
-        last = next((each for each in reversed(decisions) if each.slot >= 0), None)
-        held = Status.OK if last is None else self._permit_gang(last)
-        if held.code != Code.WAIT:
-            return decisions
-        reason = ", ".join((GROUP_UNSCHEDULABLE, *held.reasons))
-        for number, decision in reversed(list(enumerate(decisions))):
-            if decision.slot >= 0:
-                self.withdraw(decision.pod.key)
-                self.pending[decision.pod.key] = decision.pod
-                status = Status.unschedulable(reason).by(GANG_SCHEDULING)
-                decisions[number] = refused(decision, status)
+        gang, order = self._gang_of(key), list(self.pending)
+        decisions = self._schedule_gang(gang, str(group), post_filter=post_filter)
         # Their order is their age.
         pending = {key: self.pending[key] for key in order if key in self.pending}
         self.pending.clear()
         self.pending.update(pending)
         return decisions
+
+    def _schedule_gang(
+        self, gang: Sequence[Pod], group: NamespacedName, *, post_filter: bool
+    ) -> list[Decision]:
+        """Decide for a gang, on each of its placements if it has some, and keep the best.
+
+        Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupSchedulingPlacementAlgorithm
+        """
+        runner = self._runners.get(gang[0].spec.scheduler_name)
+        if not (self._has_placements and isinstance(runner, PluginRunner)):
+            return self._decide_gang(gang, post_filter=post_filter)[0]
+        found = placements_of(runner.profile, self.cluster, group)
+        if isinstance(found, Status):
+            return [_without_placement(pod, found, self.cluster) for pod in gang]
+        number = self._cycle_number
+        tried: list[list[Decision]] = []
+        fitting: list[tuple[Placement, object]] = []
+        for placement in found:
+            self._cycle_number, position = number, runner.search_position()
+            with self._confined(runner, placement):
+                decisions, fits = self._decide_gang(gang, post_filter=post_filter)
+            tried.append(decisions)
+            placed = tuple(each.pod for each in decisions if each.slot >= 0)
+            for pod in reversed(placed):
+                self._unplace(pod)
+            if fits:
+                fitting.append((placement._replace(pods=placed), position))
+        self.last_placement = found[0]
+        if not fitting:
+            return tried[0]
+        chosen: int | Status = 0
+        if len(fitting) > 1:
+            candidates = [placement for placement, _ in fitting]
+            chosen = best_placement(runner.profile, self.cluster, group, candidates)
+        if isinstance(chosen, Status):
+            return [_without_placement(pod, chosen, self.cluster) for pod in gang]
+        self.last_placement, started_at = fitting[chosen]
+        self._cycle_number = number
+        runner.restore_search_position(started_at)
+        with self._confined(runner, self.last_placement):
+            return self._decide_gang(gang, post_filter=post_filter)[0]
+
+    @property
+    def _has_placements(self) -> bool:
+        return "TopologyAwareWorkloadScheduling" in self.configuration.gates
+
+    @contextmanager
+    def _confined(self, runner: Runner | None, placement: Placement | None) -> Iterator[None]:
+        """Let a runner evaluate only the nodes of a placement."""
+        if placement is None or not isinstance(runner, PluginRunner):
+            yield
+            return
+        runner.confine(placement.slots)
+        try:
+            yield
+        finally:
+            runner.confine(None)
+
+    def _decide_gang(
+        self, gang: Sequence[Pod], *, post_filter: bool
+    ) -> tuple[list[Decision], bool]:
+        """Decide for a gang; return the decisions, and whether enough members have a node."""
+        decisions = [self.schedule(pod.key, post_filter=post_filter) for pod in gang]
+        last = next((each for each in reversed(decisions) if each.slot >= 0), None)
+        held = Status.OK if last is None else self._permit_gang(last)
+        if held.code != Code.WAIT:
+            return decisions, last is not None and held.is_success
+        reason = ", ".join((GROUP_UNSCHEDULABLE, *held.reasons))
+        for number, decision in reversed(list(enumerate(decisions))):
+            if decision.slot >= 0:
+                self._unplace(decision.pod)
+                status = Status.unschedulable(reason).by(GANG_SCHEDULING)
+                decisions[number] = refused(decision, status)
+        return decisions, False
+
+    def _unplace(self, pod: Pod) -> None:
+        """Take a pod that was placed off its node, as pending again."""
+        self.withdraw(pod.key)
+        self.pending[pod.key] = pod
 
     def _gang_of(self, key: NamespacedName) -> list[Pod]:
         """Return the pending pods that are decided together with one, which is the first of equals.
@@ -574,14 +656,25 @@ class DecidingScheduler:
                 pre_filter=Status.OK,
                 skipped_filters=frozenset(),
             )
-        explanation = runner.explain(
-            pod,
-            cycle_number=self._cycle_number + 1,
-            now_ns=_AFTER_EVERYTHING_NS,
-            call_extender=self._call,
-            post_filter=post_filter,
-        )
+        with self._confined(runner, self._placement_of(pod)):
+            explanation = runner.explain(
+                pod,
+                cycle_number=self._cycle_number + 1,
+                now_ns=_AFTER_EVERYTHING_NS,
+                call_extender=self._call,
+                post_filter=post_filter,
+            )
         return self._with_gang(self._with_reserve(runner, explanation))
+
+    def _placement_of(self, pod: Pod) -> Placement | None:
+        """Return the placement on which the group of a pending pod is decided; None: all nodes."""
+        if not self._has_placements or pod.key not in self.pending:
+            return None
+        state = self.state()
+        self.last_placement = None
+        self.schedule_together(pod.key, post_filter=False)
+        state.restore()
+        return self.last_placement
 
     def _with_reserve(self, runner: Runner, explanation: Explanation) -> Explanation:
         """Run Reserve for the chosen node, and undo it."""
@@ -771,6 +864,17 @@ class DecidingScheduler:
         if status.is_rejection:
             return None, Decision(pod=pod, gated_by=status)
         return None, Decision(pod=pod, error=with_point(status, point))
+
+
+def _without_placement(pod: Pod, status: Status, cluster: Cluster) -> Decision:
+    """Return the decision for a member of a group that has no placement."""
+    if not status.is_rejection:
+        return Decision(pod=pod, error=status)
+    node_count = cluster.nodes.n_alive
+    diagnosis = Diagnosis(
+        node_count=node_count, pre_filter=status, rejected_by=frozenset({status.plugin})
+    )
+    return Decision(pod=pod, diagnosis=diagnosis)
 
 
 def accepting_reply(call: ExtenderCall) -> ExtenderReply:

@@ -29,9 +29,6 @@ from podwright.scheduler.config import (
 )
 from podwright.scheduler.framework import Plugin, described
 
-NOT_BUILT = frozenset({"PodGroupPodsCount", "TopologyPlacementGenerator"})
-"""In-tree plugins that a configuration may name and that have no effect."""
-
 
 def module_of(name: str) -> str:
     """Return the module of an in-tree plugin, whose name is that of its class with underscores."""
@@ -118,11 +115,11 @@ class Registry:
         return self._points.get(name, IN_TREE_POINTS.get(name))
 
     def class_of(self, name: str) -> type[Plugin] | None:
-        """Return the class of a plugin; None if it takes no part in decisions here."""
+        """Return the class of a plugin; None if there is none."""
         own = self._own.get(name)
         if own is not None:
             return own
-        if name not in IN_TREE_POINTS or name in NOT_BUILT:
+        if name not in IN_TREE_POINTS:
             return None
         cls: type[Plugin] = getattr(import_module(module_of(name)), name)
         return cls

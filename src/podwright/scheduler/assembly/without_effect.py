@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from podwright.apimachinery.objects import FieldError
-from podwright.scheduler.assembly.registry import NOT_BUILT
 from podwright.scheduler.config import (
     ARGS_TYPES,
     IN_TREE_POINTS,
@@ -20,7 +19,6 @@ from podwright.scheduler.config import (
 from podwright.scheduler.framework import TieRule
 from podwright.scheduler.machine import SchedulerOptions
 
-_PLACEMENT = ("placement_generate", "placement_score")
 _READ_BY_V116_RULES = "PodLevelResources"
 IDLE_GROUPS: Final = (
     "PodGroups of scheduling.x-k8s.io have no effect: no profile of the configuration enables the"
@@ -53,10 +51,6 @@ def idle_choices(
     if idle:
         hint = "see docs/reference/feature-gates.md"
         parts.append(f"{_named('feature gate', idle)} no effect here ({hint})")
-    plugins = () if configuration is None else _plugins_without_effect(configuration, own)
-    if plugins:
-        hint = "see docs/reference/plugins.md"
-        parts.append(f"{_named('plugin', plugins)} no effect here ({hint})")
     if configuration is not None:
         parts += _unused_entries(configuration, own)
     return ("; ".join(parts),) if parts else ()
@@ -130,21 +124,6 @@ def _named(noun: str, names: tuple[str, ...]) -> str:
     return f"the {noun}{'s' * (len(names) != 1)} {listed} {has}"
 
 
-def _plugins_without_effect(
-    configuration: KubeSchedulerConfiguration, own: Container[str]
-) -> tuple[str, ...]:
-    """Return the enabled plugins, or plugins at extension points, that are not implemented."""
-    found: dict[str, None] = {}
-    for profile in configuration.profiles:
-        plugins = profile.plugins or Plugins()
-        for field in Plugins.__struct_fields__:
-            for entry in getattr(plugins, field).enabled:
-                if entry.name not in own and (field in _PLACEMENT or entry.name in NOT_BUILT):
-                    is_built = entry.name not in NOT_BUILT
-                    found[f"{entry.name} (at {_point(field)})" if is_built else entry.name] = None
-    return tuple(found)
-
-
 def _unused_entries(
     configuration: KubeSchedulerConfiguration, own: Collection[str]
 ) -> Iterator[str]:
@@ -174,8 +153,3 @@ def _unused_entries(
 def _with_suggestion(name: str, own: Collection[str]) -> str:
     meant = meant_plugin(name, own)
     return f'"{name}"' + (f" (did you mean {meant}?)" if meant else "")
-
-
-def _point(field: str) -> str:
-    head, _, tail = field.partition("_")
-    return head + tail.capitalize()

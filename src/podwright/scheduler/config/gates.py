@@ -235,7 +235,6 @@ class Gate(msgspec.Struct, frozen=True):
     effects: tuple[Effect, ...] = ()
 
 
-# TopologyAwareWorkloadScheduling enables plugins that are not implemented.
 _EFFECTS: Mapping[str, tuple[Effect, ...]] = {
     "ClusterTrustBundle": ("resources",),
     "CoordinatedLeaderElection": ("resources",),
@@ -263,7 +262,9 @@ _EFFECTS: Mapping[str, tuple[Effect, ...]] = {
     "StorageVersionAPI": ("resources",),
     "StorageVersionMigrator": ("resources",),
     "TaintTolerationComparisonOperators": ("decisions",),
+    "TopologyAwareWorkloadScheduling": ("configuration", "decisions", "machine"),
     "VolumeLimitScaling": ("decisions",),
+    "WorkloadAwarePreemption": ("machine",),
 }
 
 GATES: Mapping[str, Gate] = {

@@ -181,6 +181,7 @@ if TYPE_CHECKING:
         KeyReads as KeyReads,
         Members as Members,
         NodeView as NodeView,
+        Placement as Placement,
         Plugin as Plugin,
     )
     from podwright.scheduler.framework.post_filter import FilteredCycle as FilteredCycle

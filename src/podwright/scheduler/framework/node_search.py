@@ -77,6 +77,8 @@ class NodeSearch:
         Position in the visiting order at which the next search starts; of `position`.
     stops_at_one : bool
         Whether the first feasible node ends the search.
+    placement : (k,) int32 array, optional
+        The slots to which the search is confined, in visiting order; None: all.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class NodeSearch:
         self._cluster = cluster
         self._position = position or SearchPosition()
         self.stops_at_one = not _has_scoring(profile, extenders)
+        self.placement: I32Array | None = None
 
     @property
     def next_start(self) -> int:
@@ -99,6 +102,16 @@ class NodeSearch:
     @next_start.setter
     def next_start(self, next_start: int) -> None:
         self._position.next_start = next_start
+
+    @property
+    def node_count(self) -> int:
+        """The number of nodes to which the search is confined."""
+        return self._cluster.nodes.n_alive if self.placement is None else len(self.placement)
+
+    def covers(self, name: str) -> bool:
+        """Tell whether a search may reach a node that exists."""
+        slot = self._cluster.nodes.slot_of.get(name)
+        return self.placement is None or slot is None or slot in self.placement
 
     def run(self, totals: I64Array, outcome: PreFilterOutcome) -> Search:
         """Walk the nodes as upstream does, and return the evaluated ones.
@@ -118,9 +131,12 @@ class NodeSearch:
         """
         cluster = self._cluster
         percentage = self._profile.percentage_of_nodes_to_score
-        node_count = cluster.nodes.n_alive
+        node_count = self.node_count
         depends_on_order = self._profile.tie_rule is TieRule.HEAP or self.stops_at_one
-        if percentage is None and not depends_on_order:
+        if self.placement is not None:
+            order = self.placement
+            start = self.next_start % node_count
+        elif percentage is None and not depends_on_order:
             # Every node is evaluated, and nothing depends on the order.
             order = cluster.live_slots()
             start = 0
@@ -148,6 +164,7 @@ class NodeSearch:
         """Tell whether there may be nodes that a cycle of this pod does not evaluate."""
         return (
             outcome.node_names is not None
+            or self.placement is not None
             or self.stops_at_one
             or bool(pod.status.nominated_node_name)
             or self._profile.percentage_of_nodes_to_score is not None
@@ -188,7 +205,9 @@ class NodeSearch:
         slots = np.array(found, dtype=np.int32)
         if len(slots) > 1:
             slots = slots[np.argsort(nodes.name_ranks()[slots])]
-        return slots, self.next_start % nodes.n_alive
+        if self.placement is not None:
+            slots = slots[np.isin(slots, self.placement)]
+        return slots, self.next_start % self.node_count
 
 
 def nodes_to_find(node_count: int, percentage: int | None) -> int:

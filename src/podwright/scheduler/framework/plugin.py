@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, 
 
 import msgspec
 
-from podwright._arrays import I64Array
+from podwright._arrays import I32Array, I64Array
 from podwright.apimachinery.objects import Duration, KubernetesObject, NamespacedName, Node, Pod
 from podwright.scheduler.columns import Cluster, NodeColumns, PlacedPod, Reads
 from podwright.scheduler.framework.binding import ApiCall, Pending, Progress
@@ -89,6 +89,24 @@ class NodeView:
     def _amounts(self, matrix: Any) -> dict[str, int]:
         resources = self._cluster.nodes.resources
         return {name: matrix.item(self.slot, i) for name, i in resources.items()}
+
+
+class Placement(NamedTuple):
+    """Nodes to which the pods of a group are confined, and those of its pods that fit there.
+
+    Attributes
+    ----------
+    name : str
+        Placements are tried in the order of their names.
+    slots : (k,) int32 array
+        The nodes, in visiting order.
+    pods : tuple of Pod
+        Empty until the group has been tried on these nodes.
+    """
+
+    name: str
+    slots: I32Array
+    pods: tuple[Pod, ...] = ()
 
 
 class KeyReads(NamedTuple):
@@ -441,6 +459,26 @@ class Plugin:
 
     # ------------------------------------------------------------ placing
 
+    def generate_placements(
+        self, cluster: Cluster, group: NamespacedName
+    ) -> Sequence[Placement] | Status:
+        """Return the placements on which the pods of the PodGroup `group` are tried, or why none.
+
+        With the feature gate TopologyAwareWorkloadScheduling; a profile has one such plugin.
+        """
+        raise NotImplementedError
+
+    def score_placement(self, cluster: Cluster, group: NamespacedName, placement: Placement) -> int:
+        """Return how good it is to place the pods of `placement` on its nodes, if several fit.
+
+        None of these pods counts on a node of `cluster`.
+        """
+        raise NotImplementedError
+
+    def normalize_placement_scores(self, scores: Sequence[int]) -> Sequence[int]:
+        """Return the scores of all placements, in their order, as 0 to 100."""
+        return scores
+
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
         """Reserve what the pod of `cycle` needs on the node `node_name`; by default, succeed."""
         return Status.OK
@@ -565,6 +603,8 @@ _METHODS: dict[str, tuple[str, ...]] = {
     "postFilter": ("post_filter",),
     "preScore": ("pre_score",),
     "score": ("score", "score_columns"),
+    "placementGenerate": ("generate_placements",),
+    "placementScore": ("score_placement",),
     "reserve": ("reserve", "unreserve"),
     "permit": ("permit",),
     "preBind": ("pre_bind",),

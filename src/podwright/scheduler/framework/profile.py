@@ -44,6 +44,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         None: every node. 0: upstream's adaptive rule. Otherwise per cent.
     draws_preemption_offset : bool
         Whether a dry run of preemption starts at a drawn node; False: at the first.
+    holding : tuple of Plugin
+        DefaultPreemption, if it is enabled at any extension point: its PreEnqueue is the machine's.
     """
 
     scheduler_name: str
@@ -59,6 +61,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     pre_bind: tuple[Plugin, ...] = ()
     bind: tuple[Plugin, ...] = ()
     post_bind: tuple[Plugin, ...] = ()
+    placement_generate: tuple[Plugin, ...] = ()
+    placement_score: tuple[tuple[Plugin, int], ...] = ()
+    holding: tuple[Plugin, ...] = ()
     tie_rule: TieRule = TieRule.DRAWN
     percentage_of_nodes_to_score: int | None = None
     draws_preemption_offset: bool = True

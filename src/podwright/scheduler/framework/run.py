@@ -133,6 +133,7 @@ class PluginRunner:
         self.scored = None
         is_quick = (
             self._is_plain
+            and self.node_search.placement is None
             and not cluster.nominations.by_node
             and not pod.status.nominated_node_name
         )
@@ -255,6 +256,14 @@ class PluginRunner:
         assert isinstance(position, int), position
         self.node_search.next_start = position
 
+    def confine(self, slots: I32Array | None) -> None:
+        """Evaluate only these nodes, in visiting order, from the next decision on; None: all.
+
+        Upstream: pkg/scheduler/backend/cache/snapshot.go, AssumePlacement, ForgetPlacement
+        """
+        has_all = slots is None or len(slots) == self.cluster.nodes.n_alive
+        self.node_search.placement = None if has_all else slots
+
     def explain(
         self,
         pod: Pod,
@@ -324,7 +333,7 @@ class PluginRunner:
         try:
             count_cycle(self.cluster.nodes.n_alive)
             self._last = ranking = self.ranking_of(pod)
-            if not self.cluster.nodes.n_alive or ranking.outcome.rejection is not None:
+            if not self.node_search.node_count or ranking.outcome.rejection is not None:
                 decision = self._decide_fully(pod, ranking, cycle_number)
                 if self._failed is not None:
                     # They are not called to filter, but may be for preemption.
@@ -398,7 +407,7 @@ class PluginRunner:
         self, pod: Pod, ranking: Ranking, cycle_number: int, suggest: Suggest | None = None
     ) -> Decision:
         cluster = self.cluster
-        if not cluster.nodes.n_alive:
+        if not self.node_search.node_count:
             return Decision(pod=pod, diagnosis=Diagnosis(node_count=0))
         outcome = ranking.outcome
         if outcome.rejection is not None:
@@ -406,11 +415,9 @@ class PluginRunner:
             return self._rejected_by_pre_filter(pod, outcome)
         is_partial = suggest is not None or self.node_search.may_leave_out(pod, outcome)
         totals = ranking.sweep_filters(cluster, keeps_failures=is_partial)
-        first = pod.status.nominated_node_name
         if suggest is not None or cluster.nominated:
             ranking.write_rows(cluster)
-        if suggest is not None:
-            first = first or suggest(partial(self._filter_node, ranking))
+        first = self._first_node(pod, ranking, suggest)
         nominated = NominatedCheck(self.profile, ranking, pod, cluster)
         nominated.apply(totals)
         own = self._passing_slot(first, totals)
@@ -429,7 +436,7 @@ class PluginRunner:
             ranking.write_rows(cluster)
             examined = self.node_search.evaluated_slots(first, search, ranking.first_rejection)
         moved = len(examined) - len(search.examined)
-        self.node_search.next_start = (search.next_start + moved) % cluster.nodes.n_alive
+        self.node_search.next_start = (search.next_start + moved) % self.node_search.node_count
         ranking.raise_failure(search.examined)
         feasible = select.feasible_of(totals, search.examined)
         if not len(feasible):
@@ -461,6 +468,13 @@ class PluginRunner:
             tie_count=ties,
             total=best,
         )
+
+    def _first_node(self, pod: Pod, ranking: Ranking, suggest: Suggest | None) -> str:
+        """Return the node to evaluate alone before all others; "" if there is none."""
+        first = pod.status.nominated_node_name
+        if suggest is not None:
+            first = first or suggest(partial(self._filter_node, ranking))
+        return first if self.node_search.covers(first) else ""
 
     def _choose(self, totals: I64Array, feasible: I32Array, cycle_number: int) -> int:
         """Apply the tie rule; `feasible` is in visiting order."""
@@ -494,7 +508,7 @@ class PluginRunner:
         # As upstream, also the plugins that only restricted the nodes.
         rejected_by = {rejection.plugin, *outcome.restricted_by} - {""}
         diagnosis = Diagnosis(
-            node_count=self.cluster.nodes.n_alive,
+            node_count=self.node_search.node_count,
             pre_filter=rejection,
             rejected_by=frozenset(rejected_by),
         )
@@ -517,12 +531,13 @@ class PluginRunner:
         rejected_by = set(outcome.restricted_by)
         rejected_by |= {r.status.plugin for r in rejections if r.status.code != Code.PENDING}
         pending = {r.status.plugin for r in rejections if r.status.code == Code.PENDING}
-        absent = self.cluster.nodes.n_alive - len(examined)
+        node_count = self.node_search.node_count
+        absent = node_count - len(examined)
         if outcome.node_names is not None and absent:
             status = outcome.absent_status(nominated.plugin_against(first))
             rejections.append(Rejection(status, absent))
         diagnosis = Diagnosis(
-            node_count=self.cluster.nodes.n_alive,
+            node_count=node_count,
             rejections=tuple(rejections),
             rejected_by=frozenset(rejected_by),
             pending=frozenset(pending),

@@ -52,6 +52,10 @@ if TYPE_CHECKING:
         Failure as Failure,
         error_text as error_text,
     )
+    from podwright.scheduler.machine.cycles.placements import (
+        best_placement as best_placement,
+        placements_of as placements_of,
+    )
     from podwright.scheduler.machine.cycles.plugin_calls import (
         call_permit as call_permit,
         call_plugin as call_plugin,

@@ -45,7 +45,7 @@ from podwright.scheduler.machine.actions import Action, Bind, WakeAt
 from podwright.scheduler.machine.cycles.binding import Binding
 from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles, request_call
 from podwright.scheduler.machine.cycles.cycle import SchedulingCycles
-from podwright.scheduler.machine.cycles.evictions import HELD, is_held
+from podwright.scheduler.machine.cycles.evictions import GROUP_HELD, HELD, is_held
 from podwright.scheduler.machine.cycles.failure import Failure
 from podwright.scheduler.machine.events import (
     CallDone,
@@ -124,7 +124,11 @@ class Machine:
         )
         self._evictions = rules.evictions(state, self._bindings)
         self._cycles = SchedulingCycles(
-            state, self._bindings, self._evictions, keeps_nominations=rules.keeps_nominations
+            state,
+            self._bindings,
+            self._evictions,
+            keeps_nominations=rules.keeps_nominations,
+            gates=gates,
         )
         self._handlers = rules.event_handlers(state, self._bindings)
         handle = MachineHandle(state, self._bindings)
@@ -296,9 +300,9 @@ class Machine:
                 emit_failed(state, pod, note)
             return plugin, status.reasons
         if state.evictions:
-            eviction = is_held(state, pod.metadata.uid)
+            eviction = is_held(state, self._cycles.groups.preemptor_of(pod))
             if eviction is not None:
-                return eviction.plugin, (HELD,)
+                return eviction.plugin, (HELD if eviction.type == "pod" else GROUP_HELD,)
         return None
 
     # ------------------------------------------------------------ counting
@@ -377,6 +381,14 @@ class Machine:
         return self._cycles.last_decisions
 
     @property
+    def last_evaluations(self) -> tuple[Decision, ...]:
+        """All decisions of the last cycle, also those on placements of a group that do not count.
+
+        Each has its place in the order in which they were made.
+        """
+        return self._cycles.last_evaluations
+
+    @property
     def profiles(self) -> dict[str, Profile]:
         """The profiles, by schedulerName."""
         return {name: running.profile for name, running in self._state.profiles.items()}
@@ -442,9 +454,15 @@ class Machine:
         """Return the pods that wait at Permit, with the plugins that have not allowed them."""
         return {pod.key: tuple(pod.pending) for pod in self._state.waiting.values()}
 
-    def preempting(self) -> tuple[NamespacedName, ...]:
-        """Return the pods whose victims are still being removed, in order of start."""
-        return tuple(eviction.preemptor.key for eviction in self._state.evictions.values())
+    def preempting(self) -> tuple[str, ...]:
+        """Return the pods, and the uids of the pod groups, whose victims are still being removed.
+
+        They are in the order in which their preemptions started.
+        """
+        preemptors = [eviction.preemptor for eviction in self._state.evictions.values()]
+        return tuple(
+            each.key if isinstance(each, Pod) else each.metadata.uid for each in preemptors
+        )
 
     def story(self, name: NamespacedName) -> list[Touch]:
         """Return the latest queue operations on the pod `name` (`namespace/name`), oldest first."""

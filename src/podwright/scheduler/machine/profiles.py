@@ -179,6 +179,7 @@ def hint_table(profile: Profile, *, has_extenders: bool = False) -> HintTable:
         registrations[EXTENDER] = None
     for plugin in (
         *profile.pre_enqueue,
+        *profile.holding,
         *profile.pre_filter,
         *profile.filter,
         *profile.post_filter,

@@ -26,6 +26,7 @@ from podwright.apimachinery.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    PodGroup,
     ResourceClaim,
 )
 from podwright.scheduler.columns import Cluster, PodKeys
@@ -113,6 +114,7 @@ class EvictionSnapshot(msgspec.Struct, frozen=True, kw_only=True, array_like=Tru
     has_failed: bool
     is_stopped: bool
     started_ns: int
+    members: tuple[int, ...] = ()
 
 
 class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -397,6 +399,7 @@ def _eviction(eviction: Eviction, numbering: _Numbering) -> EvictionSnapshot:
         has_failed=eviction.has_failed,
         is_stopped=eviction.is_stopped,
         started_ns=eviction.started_ns,
+        members=tuple(map(of, eviction.members)),
     )
 
 
@@ -527,8 +530,10 @@ def _waiting_from(entry: WaitingSnapshot) -> WaitingPod:
 
 
 def _eviction_from(entry: EvictionSnapshot, numbers: _Numbers) -> Eviction:
-    victims = tuple(map(numbers.pod, entry.victims))
-    eviction = Eviction(numbers.pod(entry.preemptor), entry.node, entry.plugin, victims)
+    preemptor = numbers.object(entry.preemptor)
+    assert isinstance(preemptor, Pod | PodGroup), f"a {preemptor.kind} preempts"
+    victims, members = (tuple(map(numbers.pod, each)) for each in (entry.victims, entry.members))
+    eviction = Eviction(preemptor, entry.node, entry.plugin, victims, members=members)
     eviction.stage = EvictionStage(entry.stage)
     eviction.to_clear = list(map(numbers.pod, entry.to_clear))
     eviction.next_victim = entry.next_victim

@@ -8,7 +8,9 @@ so on. The pod is nominated to that node, and the victims are evicted.
 **Why it matters.** Without it, important pods would wait until other pods end.
 
 **Configuration.** ``minCandidateNodesPercentage`` and ``minCandidateNodesAbsolute`` set the
-number of candidates at which the search ends.
+number of candidates at which the search ends. With the feature gate WorkloadAwarePreemption it
+does nothing for a pod of a PodGroup, for which victims are found for the group as a whole; with
+TopologyAwareWorkloadScheduling, for a pod of a group with scheduling constraints.
 
 **Example.** On a full node, a pod with priority 1000 preempts one with priority 0. Where
 preemption does not help, the message ends with ``preemption: 0/1 nodes are available: 1 No
@@ -23,9 +25,9 @@ from typing import ClassVar
 
 import msgspec
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Pod, PodGroup
 from podwright.scheduler import preemption
-from podwright.scheduler.config import DefaultPreemptionArgs
+from podwright.scheduler.config import DEFAULT_GATES, DefaultPreemptionArgs, Gates
 from podwright.scheduler.framework import (
     POD,
     ActionType,
@@ -51,9 +53,14 @@ class DefaultPreemption(Plugin):
 
     name = "DefaultPreemption"
     Args: ClassVar[type[DefaultPreemptionArgs]] = DefaultPreemptionArgs
+    takes_gates = True
 
-    def __init__(self, args: DefaultPreemptionArgs | None = None) -> None:
+    def __init__(
+        self, args: DefaultPreemptionArgs | None = None, *, gates: Gates = DEFAULT_GATES
+    ) -> None:
         args = DefaultPreemptionArgs() if args is None else args
+        self._is_for_groups = "WorkloadAwarePreemption" in gates
+        self._has_placements = "TopologyAwareWorkloadScheduling" in gates
         self.limits = Limits(args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute)
 
     def events_to_register(self) -> tuple[EventHint, ...]:
@@ -65,9 +72,28 @@ class DefaultPreemption(Plugin):
     ) -> PostFilterResult | Steps[PostFilterResult]:
         """Find victims; `details` is a `podwright.scheduler.preemption.Preemption`."""
         assert isinstance(failed, FilteredCycle), type(failed).__name__
+        if why_not := self._left_to_the_group(cycle.pod):
+            return PostFilterResult(status=Status.unschedulable(f"preemption: {why_not}"))
         if any(extender.settings.preempt_verb for extender in failed.extenders):
             return _with_prefix_steps(preemption.preempt_with_extenders(failed, self.limits))
         return _with_prefix(preempt(failed, self.limits))
+
+    def _left_to_the_group(self, pod: Pod) -> str:
+        """Return why no victims are looked for on behalf of one pod of a group; "" if they are.
+
+        Upstream: default_preemption.go, PostFilter
+        """
+        group = pod.spec.scheduling_group
+        if group is None or self.handle is None:
+            return ""
+        if self._has_placements:
+            name = f"{pod.metadata.namespace}/{group.pod_group_name}"
+            pod_group = self.handle.find(PodGroup, name)
+            if pod_group is None:
+                return "pod group for pod not found"
+            if pod_group.spec.scheduling_constraints is not None:
+                return "not eligible due to placement-based pod group scheduling limitation"
+        return "not eligible due to workload aware preemption enabled" * self._is_for_groups
 
 
 def _with_prefix(result: PostFilterResult) -> PostFilterResult:

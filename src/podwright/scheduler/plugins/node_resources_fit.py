@@ -24,14 +24,16 @@ least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, I64Matrix
 from podwright.apimachinery.objects import (
+    NamespacedName,
     Pod,
     PodStatus,
     is_extended_resource,
@@ -55,6 +57,7 @@ from podwright.scheduler.framework import (
     EventHint,
     KeyReads,
     NodeColumns,
+    Placement,
     Plugin,
     Reads,
     RequestScore,
@@ -131,6 +134,7 @@ class _Request:
 
 _NOT_CHECKED = -(2**62)
 """A request that fits every node, also where more than the node has is requested already."""
+_MOST_POINTS: Final = 100
 _EXTENDED = "extended resources"
 """Marks the key of a pod that requests extended resources."""
 _REQUEST: StateKey[_Request] = StateKey(
@@ -284,6 +288,30 @@ class NodeResourcesFit(Plugin):
             resource_scores.allocation_scores(
                 allocatable, requested, non_zero, plan, self._strategy, out.rows, out.values
             )
+
+    def score_placement(self, cluster: Cluster, group: NamespacedName, placement: Placement) -> int:
+        """Return how full the nodes of a placement are together, whatever the strategy.
+
+        Notes
+        -----
+        Upstream: fit.go, `ScorePlacement`; resource_allocation.go, scorePlacement
+        """
+        del group
+        amounts: Counter[str] = Counter()
+        for pod in placement.pods:
+            amounts.update(score_requests_fit(_as_scored(pod)))
+        nodes, slots = cluster.nodes, placement.slots
+        total = weights = 0
+        plan = score_plan(self._resources, amounts, nodes).reshape(-1, PLAN_WIDTH)
+        for source, column, amount, weight in plan.tolist():
+            used = nodes.non_zero_requested if source == NON_ZERO else nodes.requested
+            there = slots[nodes.allocatable[slots, column] != 0]
+            capacity = nodes.allocatable[there, column].sum().item()
+            if capacity:
+                requested = min(amount + used[there, column].sum().item(), capacity)
+                total += requested * _MOST_POINTS // capacity * weight
+                weights += weight
+        return total // weights if weights else 0
 
     def score_as_requests(self, cycle: Cycle) -> RequestScore | None:
         """Return the plan; None without its PreScore, and if the score has a shape."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from podwright.scheduler.preemption.extenders import (
         preempt_with_extenders as preempt_with_extenders,
     )
+    from podwright.scheduler.preemption.groups import preempt_for_group as preempt_for_group
     from podwright.scheduler.preemption.victims import (
         Candidate as Candidate,
         DryRun as DryRun,

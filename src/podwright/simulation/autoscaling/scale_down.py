@@ -56,6 +56,7 @@ REMOVAL: Final = "node/"
 
 _NODE: Final = ("", "Node")
 _POD: Final = ("", "Pod")
+_CSI_NODE: Final = ("storage.k8s.io", "CSINode")
 _SLICE: Final = ("resource.k8s.io", "ResourceSlice")
 _POLL_NS: Final = 5 * SECOND_NS
 _POLLS_PER_TRY: Final = 2
@@ -468,18 +469,21 @@ class ScaleDown(Checkpointed):
         reason, what = "ScaleDownEmpty", f"empty node {node.name} removed"
         if removal.has_drain:
             reason, what = "ScaleDown", f"node {node.name} removed with drain"
-        # Garbage collection deletes the slices that the node owns.
         slices = [
             of
             for _, of in sorted(self._lister.all(_SLICE).items())
             if isinstance(of, ResourceSlice)
             and of.spec.node_name == node.name
-            and not of.metadata.owner_references
             and CARDS not in of.metadata.annotations
+        ]
+        csi_node = self._lister.get(_CSI_NODE, node.name)
+        # Garbage collection deletes what the node owns.
+        companions = [
+            of for of in (csi_node, *slices) if of is not None and not of.metadata.owner_references
         ]
         return [
             DeleteObject("", "Node", node.name, node.uid, NAME),
-            *(DeleteObject(_SLICE[0], of.kind, of.name, of.uid, NAME) for of in slices),
+            *(DeleteObject(kind_of(of)[0], of.kind, of.name, of.uid, NAME) for of in companions),
             object_event(node, "ScaleDown", "nodes removed by cluster autoscaler"),
             status_event("Normal", reason, f"Scale-down: {what}"),
         ]

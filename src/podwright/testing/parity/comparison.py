@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -135,11 +136,11 @@ def winners_of(runner: PluginRunner, decision: Decision) -> list[str]:
 
 
 class Winners:
-    """Follows a runner that keeps totals: the winners of every cycle, by pod."""
+    """Follows a runner that keeps totals: the winners of every decision that scored, by pod."""
 
     def __init__(self, runner: PluginRunner) -> None:
         self._cluster = runner.cluster
-        self._by_pod: dict[str, list[str]] = {}
+        self._by_pod: defaultdict[str, deque[list[str]]] = defaultdict(deque)
         runner.on_scored = self._note
 
     def clear(self) -> None:
@@ -147,10 +148,10 @@ class Winners:
         self._by_pod.clear()
 
     def of(self, decision: Decision) -> list[str]:
-        """Return the winners of a decision of this step."""
-        if decision.pod.key in self._by_pod:
-            return self._by_pod[decision.pod.key]
+        """Return the winners of the next decision about a pod in this step."""
+        if decision.total is not None:
+            return self._by_pod[decision.pod.key].popleft()
         return [decision.node] if decision.node else []
 
     def _note(self, pod: Pod, totals: I64Array, found: I32Array) -> None:
-        self._by_pod[pod.key] = winners_among(self._cluster, totals, found)
+        self._by_pod[pod.key].append(winners_among(self._cluster, totals, found))

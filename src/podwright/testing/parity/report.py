@@ -56,7 +56,7 @@ from podwright.testing.parity.dra import check_dra, check_dra_sequence
 from podwright.testing.parity.extenders import check_extenders
 from podwright.testing.parity.queue import check_hints, check_queue
 from podwright.testing.parity.sequence import check_sequence, cluster_of, profiles_of
-from podwright.testing.parity.trace import check_gang, check_trace
+from podwright.testing.parity.trace import check_trace
 
 # Pod requests, for filters and for scores.
 
@@ -240,7 +240,7 @@ FAMILIES: dict[str, Family] = {
     "dra_hints": Family(check_hints, _HINTS),
     "dra_sequence": Family(check_dra_sequence, _STEPS),
     "extenders": Family(check_extenders, ("config", "extenders_behaviour", *_DECISION)),
-    "gang": Family(check_gang, ("gates", *_TRACE)),
+    "gang": Family(check_trace, ("gates", *_TRACE)),
     "hints": Family(check_hints, _HINTS),
     "pod_requests": Family(check_pod_requests, ("pod", "expect")),
     "quantities": Family(check_quantities, ("quantities", "expect")),

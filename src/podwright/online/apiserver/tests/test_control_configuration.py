@@ -166,11 +166,11 @@ def test_a_valid_configuration_is_checked_and_not_applied(serve):
 
 
 def test_settings_without_effect_are_named(serve):
-    plugins = {"placementScore": {"enabled": [{"name": "PodGroupPodsCount"}]}}
+    plugins = {"score": {"disabled": [{"name": "NodeNam"}]}}
     sent = {**HEAD, "profiles": [{"plugins": plugins}]}
     _, found = paused(serve).send("POST", f"{V1}/configuration/check", sent)
     assert found["isValid"]
-    assert "PodGroupPodsCount" in " ".join(found["warnings"])
+    assert "NodeNam" in " ".join(found["warnings"])
 
 
 def test_another_configuration_is_compared_on_the_present_pods(serve):
@@ -233,7 +233,6 @@ def test_plugins_are_listed_with_their_settings(serve):
         "name": "NodeName",
         "origin": "in-tree",
         "summary": plugins["NodeName"]["summary"],
-        "hasEffect": True,
         "points": ["filter"],
         "profiles": [
             {
@@ -251,7 +250,6 @@ def test_plugins_are_listed_with_their_settings(serve):
     assert plugins["NodeResourcesFit"]["points"] == points
     assert list(plugins) == sorted(plugins)
     assert plugins["Coscheduling"]["profiles"] == []
-    assert not plugins["PodGroupPodsCount"]["hasEffect"]
     assert [name for name, each in plugins.items() if not each["summary"]] == ["Silent"]
 
 

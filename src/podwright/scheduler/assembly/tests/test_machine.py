@@ -2,15 +2,10 @@
 
 import pytest
 
-from podwright.scheduler.assembly import Registry, assemble, build_machine, machine_of
-from podwright.scheduler.assembly.registry import NOT_BUILT
+from podwright.scheduler.assembly import Registry, assemble, build_machine
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import (
     KubeSchedulerConfiguration,
-    KubeSchedulerProfile,
-    Plugin,
-    Plugins,
-    PluginSet,
     Rules,
     effective,
     parse_gates,
@@ -79,17 +74,6 @@ def test_batches_need_the_option_and_the_gate(batching, gates, has_batch):
     configuration = effective(KubeSchedulerConfiguration(), parse_gates(gates))
     machine = build_machine(configuration, Registry(), SchedulerOptions(batching=batching))
     assert (machine._state.profiles["default-scheduler"].batch is not None) is has_batch
-
-
-@pytest.mark.parametrize("name", sorted(NOT_BUILT))
-def test_an_in_tree_plugin_that_is_not_built_has_no_part_in_a_profile(name):
-    multi_point = PluginSet(enabled=(Plugin(name=name),))
-    profile = KubeSchedulerProfile(plugins=Plugins(multi_point=multi_point))
-    machine = machine_of(
-        SchedulerOptions(configuration=KubeSchedulerConfiguration(profiles=(profile,)))
-    )
-    plugins = machine._state.profiles["default-scheduler"].profile.all_plugins()
-    assert name not in [plugin.name for plugin in plugins]
 
 
 @pytest.mark.parametrize(

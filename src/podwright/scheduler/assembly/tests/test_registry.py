@@ -322,9 +322,7 @@ def test_in_tree_plugins_are_made_by_name_and_replaced_by_own_ones():
         IN_TREE_POINTS["NodeName"],
         frozenset({"permit"}),
     )
-    for name in ("PodGroupPodsCount", "Unknown"):
-        assert plain.make(name, None, source="") is None
-    assert plain.points_of("PodGroupPodsCount") == IN_TREE_POINTS["PodGroupPodsCount"]
+    assert plain.make("Unknown", None, source="") is None
     assert plain.points_of("Unknown") is None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.scheduler.assembly.registry import NOT_BUILT
 from podwright.scheduler.assembly.without_effect import idle_arguments, idle_choices
 from podwright.scheduler.config import DEFAULT_GATES, Effect, Gates, parse_gates, read_configuration
 from podwright.scheduler.framework import TieRule
@@ -13,7 +12,6 @@ from podwright.scheduler.machine import SchedulerOptions
 EVERYTHING: tuple[Effect, ...] = ("configuration", "decisions", "machine")
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 GATES = "(see docs/reference/feature-gates.md)"
-PLUGINS = "(see docs/reference/plugins.md)"
 
 
 def configured(**points: list[str]):
@@ -24,61 +22,14 @@ def configured(**points: list[str]):
     return read_configuration({**HEAD, "profiles": [{"plugins": plugins}]}, source="c")
 
 
-def test_the_plugins_that_are_not_built_are_these():
-    assert {"PodGroupPodsCount", "TopologyPlacementGenerator"} == NOT_BUILT
-
-
 def test_the_defaults_have_no_warning():
     assert idle_choices(None, DEFAULT_GATES, *EVERYTHING) == ()
     assert idle_choices(read_configuration(HEAD, source="c"), DEFAULT_GATES, *EVERYTHING) == ()
 
 
-def test_a_gate_that_enables_plugins_which_are_not_built_is_named_once():
-    gates = parse_gates("GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
-    (warning,) = idle_choices(None, gates, *EVERYTHING)
-    assert warning == (
-        f"the feature gate TopologyAwareWorkloadScheduling has no effect here {GATES}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("points", "listed"),
-    [
-        ({"multiPoint": ["PodGroupPodsCount"]}, "the plugin PodGroupPodsCount has"),
-        (
-            {"placementGenerate": ["TopologyPlacementGenerator"]},
-            "the plugin TopologyPlacementGenerator has",
-        ),
-        (
-            {
-                "multiPoint": ["TopologyPlacementGenerator"],
-                "placementScore": ["PodGroupPodsCount", "NodeResourcesFit"],
-            },
-            "the plugins TopologyPlacementGenerator, PodGroupPodsCount,"
-            " NodeResourcesFit (at placementScore) have",
-        ),
-    ],
-)
-def test_plugins_that_are_not_built_are_named(points, listed):
-    configuration = configured(**points)
-    assert idle_choices(configuration, DEFAULT_GATES, *EVERYTHING) == (
-        f"{listed} no effect here {PLUGINS}",
-    )
-
-
-def test_gates_and_plugins_make_one_warning():
-    gates = parse_gates("SchedulerAsyncAPICalls=true")
-    (warning,) = idle_choices(configured(multiPoint=["PodGroupPodsCount"]), gates, *EVERYTHING)
-    assert warning == (
-        f"the feature gate SchedulerAsyncAPICalls has no effect here {GATES}; "
-        f"the plugin PodGroupPodsCount has no effect here {PLUGINS}"
-    )
-
-
-def test_a_plugin_of_the_users_own_takes_the_place_of_one_that_is_not_built():
-    configuration = configured(multiPoint=["PodGroupPodsCount"])
-    own = {"PodGroupPodsCount"}
-    assert idle_choices(configuration, DEFAULT_GATES, *EVERYTHING, own=own) == ()
+def test_gates_of_other_components_have_no_effect():
+    (warning,) = idle_choices(None, parse_gates("SchedulerAsyncAPICalls=true"), *EVERYTHING)
+    assert warning == f"the feature gate SchedulerAsyncAPICalls has no effect here {GATES}"
 
 
 def test_the_classic_rules_read_one_gate_where_pods_are_decided_for():

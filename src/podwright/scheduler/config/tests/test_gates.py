@@ -158,5 +158,7 @@ def test_gates_have_the_stages_and_defaults_of_the_binary():
         "StorageVersionAPI",
         "StorageVersionMigrator",
         "TaintTolerationComparisonOperators",
+        "TopologyAwareWorkloadScheduling",
         "VolumeLimitScaling",
+        "WorkloadAwarePreemption",
     ]

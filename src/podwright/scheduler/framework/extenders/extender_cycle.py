@@ -140,22 +140,23 @@ class ExtenderRun:
         nominated = NominatedCheck(self._profile, ranking, self._pod, cluster)
         nominated.apply(totals)
         statuses = self.record.statuses = {}
-        own = cluster.nodes.slot_of.get(self._pod.status.nominated_node_name)
+        first = self._pod.status.nominated_node_name
+        if not self._node_search.covers(first):
+            first = ""
+        own = cluster.nodes.slot_of.get(first)
         if own is not None and totals[own] >= 0:
             left = yield from self._try_nominated(names[own], statuses)
             if left.names:
                 self.record.only_nominated = True
                 return (yield from self._choose(ranking, totals, left, len(statuses)))
         search = self._node_search.run(totals, ranking.outcome)
-        examined = self._node_search.evaluated_slots(
-            self._pod.status.nominated_node_name, search, ranking.first_rejection
-        )
+        examined = self._node_search.evaluated_slots(first, search, ranking.first_rejection)
         nominated.confine_to(examined)
         rejected = {names[slot] for slot in examined[totals[examined] < 0].tolist()}
         # A status of the nominated node also moves the start of the next search.
         searched_count = int(np.count_nonzero(totals[search.examined] < 0))
         moved = len(statuses.keys() | rejected) - searched_count
-        self._node_search.next_start = (search.next_start + moved) % cluster.nodes.n_alive
+        self._node_search.next_start = (search.next_start + moved) % self._node_search.node_count
         ranking.raise_failure(search.examined)
         feasible = search.examined[totals[search.examined] >= 0]
         found = Survivors(tuple([names[slot] for slot in feasible.tolist()]))
@@ -303,7 +304,7 @@ class ExtenderRun:
             *ranking.count_rejections(counted),
             *(Rejection(status, 1) for status in statuses.values()),
         ]
-        absent = nodes.n_alive - rejected_count
+        absent = self._node_search.node_count - rejected_count
         if outcome.node_names is not None and absent > 0:
             first = self._pod.status.nominated_node_name
             status = outcome.absent_status(nominated.plugin_against(first))
@@ -326,7 +327,7 @@ class ExtenderRun:
             pod=self._pod,
             evaluated_count=rejected_count,
             diagnosis=Diagnosis(
-                node_count=nodes.n_alive,
+                node_count=self._node_search.node_count,
                 rejections=tuple(rejections),
                 rejected_by=frozenset(rejected_by),
                 pending=frozenset(pending),

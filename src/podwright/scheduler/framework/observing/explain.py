@@ -37,7 +37,7 @@ from podwright.scheduler.framework.rankings.uncached_scores import (
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
 from podwright.scheduler.framework.status import Code, MissingStateError, Status
 
-NotExaminedReason: TypeAlias = Literal["enoughFeasibleNodes", "nominatedNodeFits"]
+NotExaminedReason: TypeAlias = Literal["enoughFeasibleNodes", "nominatedNodeFits", "otherPlacement"]
 """Why nodes were not filtered: enough feasible nodes had been found, or the nominated node, which
 is filtered first and alone, is feasible."""
 
@@ -396,10 +396,13 @@ class CycleRecording:
         nominated.apply(totals)
         for slot, status in nominated.rejected.items():
             self.rejected[names[slot]] = status
-        own = self._cluster.nodes.slot_of.get(self._pod.status.nominated_node_name)
+        first = self._pod.status.nominated_node_name
+        if not node_search.covers(first):
+            first = ""
+        own = self._cluster.nodes.slot_of.get(first)
         search = node_search.run(totals, self.outcome)
         evaluated = node_search.evaluated_slots(
-            self._pod.status.nominated_node_name,
+            first,
             search,
             lambda slot: self.rejected.get(names[slot], Status.OK),
         )
@@ -488,7 +491,10 @@ class CycleRecording:
     def _not_examined_reason(self) -> NotExaminedReason | None:
         if not len(self.not_examined):
             return None
-        return "nominatedNodeFits" if self.only_nominated else "enoughFeasibleNodes"
+        if self.only_nominated:
+            return "nominatedNodeFits"
+        is_confined = self._node_search.placement is not None
+        return "otherPlacement" if is_confined else "enoughFeasibleNodes"
 
     def _feasible_names(self) -> tuple[str, ...]:
         if self.survivors is not None:

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 import msgspec
 
 from podwright.apimachinery.objects import NamespacedName
-from podwright.scheduler.config import ExtenderReply
+from podwright.scheduler.config import DEFAULT_GATES, ExtenderReply, Gates
 from podwright.scheduler.framework import CallError, Decision, Status, Steps
 from podwright.scheduler.machine.actions import CallExtender
 from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles
@@ -93,6 +93,7 @@ class SchedulingCycles:
         evictions: Evictions,
         *,
         keeps_nominations: bool = False,
+        gates: Gates = DEFAULT_GATES,
     ) -> None:
         self._state = state
         self._nominated_node = None if keeps_nominations else ""
@@ -102,10 +103,12 @@ class SchedulingCycles:
         """The decision of the last cycle."""
         self.last_decisions: tuple[Decision, ...] = ()
         """The same, for all members if it was the cycle of a pod group."""
+        self.last_evaluations: tuple[Decision, ...] = ()
+        """The same, with the evaluations of the group that do not count."""
         self.suspended: Suspended | Preempting | None = None
         self.known_nodes: Mapping[NamespacedName, str] = {}
         """The nodes that pods are known to get; they are not decided again."""
-        self.groups = PodGroupCycles(state, self._steps, evictions)
+        self.groups = PodGroupCycles(state, self._steps, evictions, gates)
 
     def run(self) -> None:
         """Schedule the next pod, if there is one."""
@@ -178,6 +181,7 @@ class SchedulingCycles:
                 self._decided(cycle.profile, cycle.queued, end.value)
             else:
                 self.last_decisions = self.groups.last_decisions
+                self.last_evaluations = tuple(self.groups.evaluations)
             return
         cycle.call = state.next_call()
         state.actions.append(CallExtender(cycle.call, request))
@@ -199,7 +203,7 @@ class SchedulingCycles:
 
     def _report(self, profile: RunningProfile, decision: Decision) -> None:
         self.last_decision = decision
-        self.last_decisions = (decision,)
+        self.last_decisions = self.last_evaluations = (decision,)
         self._steps.count(profile, decision)
 
     def _finish_if_preempted(self, cycle: Preempting) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Pod, PodGroup
 from podwright.scheduler.framework import CallError
 
 
@@ -21,9 +21,11 @@ class Eviction:
 
     Attributes
     ----------
-    preemptor : Pod
+    preemptor : Pod or PodGroup
+    members : tuple of Pod
+        Of a group, those that were to be scheduled; empty for a pod.
     node : str
-        The nominated node.
+        The nominated node; of a group, what upstream names instead.
     plugin : str
         The PostFilter plugin that chose the victims.
     victims : tuple of Pod
@@ -51,6 +53,7 @@ class Eviction:
         "has_failed",
         "is_over",
         "is_stopped",
+        "members",
         "next_victim",
         "node",
         "plugin",
@@ -61,8 +64,17 @@ class Eviction:
         "victims",
     )
 
-    def __init__(self, preemptor: Pod, node: str, plugin: str, victims: tuple[Pod, ...]) -> None:
+    def __init__(
+        self,
+        preemptor: Pod | PodGroup,
+        node: str,
+        plugin: str,
+        victims: tuple[Pod, ...],
+        *,
+        members: tuple[Pod, ...] = (),
+    ) -> None:
         self.preemptor = preemptor
+        self.members = members
         self.node = node
         self.plugin = plugin
         self.victims = victims
@@ -75,3 +87,18 @@ class Eviction:
         self.is_stopped = False
         self.is_over = False
         self.started_ns = 0
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """The pods that wait for the end of the eviction."""
+        return (self.preemptor,) if isinstance(self.preemptor, Pod) else self.members
+
+    @property
+    def scheduler_name(self) -> str:
+        """The scheduler of the preemptor; all members of a group have the same."""
+        return self.pods[0].spec.scheduler_name
+
+    @property
+    def type(self) -> str:
+        """What kind of preemptor it is, in upstream's texts."""
+        return "pod" if isinstance(self.preemptor, Pod) else "podgroup"

@@ -31,7 +31,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from podwright._compiled_classes import mypyc_attr
-from podwright.apimachinery.objects import Condition, Pod
+from podwright.apimachinery.objects import Condition, Pod, PodGroup
 from podwright.scheduler.machine.actions import DeletePod
 from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles, call_failed
 from podwright.scheduler.machine.cycles.eviction import Eviction, EvictionStage
@@ -41,6 +41,7 @@ from podwright.scheduler.machine.state import State
 from podwright.scheduler.preemption import Preemption
 
 HELD = "waiting for the preemption for this pod to be finished"
+GROUP_HELD = "waiting for the preemption for this pod group to be finished"
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -69,11 +70,23 @@ class Evictions:
         self, preemptor: Pod, node: str, plugin: str, preemption: Preemption
     ) -> Eviction | None:
         """Gate the preemptor from now on; None if there is nothing to do."""
-        running = _not_terminating(preemption.victims)
-        if not running:
+        victims = _not_terminating(preemption.victims)
+        return self._hold(Eviction(preemptor, node, plugin, victims))
+
+    def announce_group(
+        self, preemptor: PodGroup, members: tuple[Pod, ...], plugin: str, victims: tuple[Pod, ...]
+    ) -> Eviction | None:
+        """Gate the members of a group from now on; None if there is nothing to do.
+
+        Upstream: pkg/scheduler/framework/preemption/executor.go, actuatePodGroupPreemption
+        """
+        victims = _not_terminating(victims)
+        return self._hold(Eviction(preemptor, "cluster", plugin, victims, members=members))
+
+    def _hold(self, eviction: Eviction) -> Eviction | None:
+        if not eviction.victims:
             return None
-        eviction = Eviction(preemptor, node, plugin, running)
-        self._state.evictions[preemptor.metadata.uid] = eviction
+        self._state.evictions[eviction.preemptor.metadata.uid] = eviction
         return eviction
 
     def start(self, eviction: Eviction) -> None:
@@ -155,8 +168,8 @@ class Evictions:
             status="True",
             reason="PreemptionByScheduler",
             message=(
-                f"{eviction.preemptor.spec.scheduler_name}: preempting to accommodate a higher"
-                " priority pod"
+                f"{eviction.scheduler_name}: preempting to accommodate a higher priority"
+                f" {eviction.type}"
             ),
         )
         call = patch_status(self._state, victim, condition=condition)
@@ -184,8 +197,9 @@ class Evictions:
             "Normal",
             "Preempted",
             "Preempting",
-            f"Preempted by pod {preemptor.metadata.uid} on node {eviction.node}{suffix}",
-            controller=preemptor.spec.scheduler_name,
+            f"Preempted by {eviction.type} {preemptor.metadata.uid} on node"
+            f" {eviction.node}{suffix}",
+            controller=eviction.scheduler_name,
             related=preemptor.key,
         )
 
@@ -197,7 +211,7 @@ class Evictions:
         duration_ns = state.now_ns - eviction.started_ns
         state.metrics.victims_removed(has_failed=eviction.has_failed, duration_ns=duration_ns)
         if eviction.has_failed:
-            state.queue.activate([eviction.preemptor], state.now_ns)
+            state.queue.activate(eviction.pods, state.now_ns)
 
 
 class BlockingEvictions(Evictions):
@@ -212,11 +226,9 @@ class BlockingEvictions(Evictions):
 
     is_awaited = True
 
-    def announce(
-        self, preemptor: Pod, node: str, plugin: str, preemption: Preemption
-    ) -> Eviction | None:
-        """Prepare the eviction; no pod is gated."""
-        return Eviction(preemptor, node, plugin, _not_terminating(preemption.victims))
+    def _hold(self, eviction: Eviction) -> Eviction:
+        """Gate no pod."""
+        return eviction
 
     def start(self, eviction: Eviction) -> None:
         """Start to delete the victims."""

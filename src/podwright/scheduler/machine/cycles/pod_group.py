@@ -18,6 +18,11 @@ for it, nominated to the nodes of the evaluation.
 Two partially placed groups cannot block each other: an unsuccessful evaluation is reverted
 completely, and members are assumed only after a successful one.
 
+Two feature gates repeat the evaluation. With TopologyAwareWorkloadScheduling a group is evaluated
+on each of its `placements`, and the best of those in which it fits counts. With
+WorkloadAwarePreemption victims are found for the group as a whole (`preemption.groups`), which
+evaluates it without them, and with those that may be reprieved.
+
 Upstream: pkg/scheduler/schedule_one_podgroup.go
 """
 
@@ -33,14 +38,15 @@ from podwright.apimachinery.objects import (
     PodGroup,
     timestamp_text,
 )
-from podwright.scheduler.config import ExtenderCall, ExtenderReply
-from podwright.scheduler.framework import Code, Decision, Status
+from podwright.scheduler.config import ExtenderCall, ExtenderReply, Gates
+from podwright.scheduler.framework import Code, Decision, Placement, PluginRunner, Status, Steps
 from podwright.scheduler.machine.actions import PatchPodGroupStatus
 from podwright.scheduler.machine.cycles.binding import Binding
 from podwright.scheduler.machine.cycles.eviction import Eviction
 from podwright.scheduler.machine.cycles.evictions import Evictions
 from podwright.scheduler.machine.cycles.failure import Failure, failed, fits_nowhere, refused
 from podwright.scheduler.machine.cycles.failure_handling import handle_failure
+from podwright.scheduler.machine.cycles.placements import best_placement, placements_of
 from podwright.scheduler.machine.cycles.plugin_calls import (
     call_permit,
     call_plugin,
@@ -51,9 +57,11 @@ from podwright.scheduler.machine.cycles.pod_steps import PodSteps
 from podwright.scheduler.machine.events import object_key
 from podwright.scheduler.machine.profiles import RunningProfile
 from podwright.scheduler.machine.state import GANG_SCHEDULING, State
+from podwright.scheduler.preemption import preempt_for_group
 from podwright.scheduler.queueing import QueuedPod
 
 GROUP_UNSCHEDULABLE = "pod group is unschedulable"
+_PREEMPTION = "DefaultPreemption"
 _WAITING = f"{GROUP_UNSCHEDULABLE}, pod group is waiting for preemption to complete"
 _FAILED = "failed to schedule other pod from a pod group"
 _HELD = "one or more plugins asked to wait and no plugin rejected pod"
@@ -76,8 +84,6 @@ class Attempt:
         A failure that ends the cycle.
     permit : Status or None
         The status of Permit.
-    eviction : Eviction or None
-        The victims to delete, if there are any.
     needs_preemption : bool
         The node has room only after a preemption.
     """
@@ -86,7 +92,6 @@ class Attempt:
         "binding",
         "decision",
         "error",
-        "eviction",
         "failure",
         "needs_preemption",
         "permit",
@@ -100,7 +105,6 @@ class Attempt:
         self.failure: Failure | None = None
         self.error = ""
         self.permit: Status | None = None
-        self.eviction: Eviction | None = None
         self.needs_preemption = False
 
     @property
@@ -110,40 +114,55 @@ class Attempt:
 
 
 class Outcome:
-    """The outcome of a group's cycle.
+    """The outcome of one evaluation of a group, or of its cycle.
 
     Attributes
     ----------
+    attempts : list of Attempt
+        One for each member.
     is_placed : bool
         The members that fit are assumed on their nodes.
     is_waiting : bool
         The group fits after the preemption.
+    rejection : str
+        Why the group is not placed.
     error : str
         "" unless something went wrong.
     """
 
-    __slots__ = ("error", "is_placed", "is_waiting")
+    __slots__ = ("attempts", "error", "is_placed", "is_waiting", "rejection")
 
-    def __init__(self) -> None:
+    def __init__(self, members: list[QueuedPod], status: Status = Status.OK) -> None:
+        self.attempts = [Attempt(queued) for queued in members]
         self.is_placed = False
         self.is_waiting = False
-        self.error = ""
+        self.rejection = status.message if status.is_rejection else GROUP_UNSCHEDULABLE
+        self.error = "" if status.is_success or status.is_rejection else status.message
 
     @property
     def message(self) -> str:
         """For the PodGroup's condition."""
-        if self.error or self.is_placed:
-            return self.error
-        return _WAITING if self.is_waiting else GROUP_UNSCHEDULABLE
+        return self.error if self.error or self.is_placed else self.rejection
+
+    @property
+    def placed(self) -> tuple[Pod, ...]:
+        """The members that have a node, some of them only after a preemption."""
+        found = [each.queued.pod for each in self.attempts if each.permit is not None]
+        return tuple(found)
 
 
 class PodGroupCycles:
     """Runs the cycles of pod groups."""
 
-    def __init__(self, state: State, steps: PodSteps, evictions: Evictions) -> None:
+    def __init__(self, state: State, steps: PodSteps, evictions: Evictions, gates: Gates) -> None:
         self._state = state
         self._steps = steps
         self._evictions = evictions
+        self._has_placements = "TopologyAwareWorkloadScheduling" in gates
+        self._preempts = "WorkloadAwarePreemption" in gates
+        self.evaluations: list[Decision] = []
+        """All decisions of the last cycle, those of evaluations that do not count included."""
+        self._evicting: list[Eviction] = []
         self.being_tried: frozenset[str] = frozenset()
         """The uids of the members of the cycle that runs."""
         self.last_decisions: tuple[Decision, ...] = ()
@@ -152,7 +171,7 @@ class PodGroupCycles:
     def steps(self, popped: QueuedPod, group: NamespacedName) -> GroupSteps:
         """Schedule all members of the group of a popped pod; yields calls of extenders."""
         state = self._state
-        self.last_decisions = ()
+        self.last_decisions, self.evaluations = (), []
         members = self._pop_all(popped, group)
         profile = self._profile_of(members)
         if profile is None:
@@ -162,19 +181,19 @@ class PodGroupCycles:
             return
         for queued in members:
             self._nominate(queued, state.queue.nominator.node_of(queued.uid))
-        attempts = [Attempt(queued) for queued in members]
         self.being_tried = frozenset([queued.uid for queued in members])
-        outcome = yield from self._evaluate(profile, attempts)
+        outcome = yield from self._schedule(profile, group, members)
+        if self._preempts and not (outcome.is_placed or outcome.error):
+            yield from self._preempt(profile, group, members, outcome)
         self.being_tried = frozenset()
-        self.last_decisions = tuple(
-            [attempt.decision for attempt in attempts if attempt.decision is not None]
-        )
-        for attempt in attempts:
+        decisions = [each.decision for each in outcome.attempts]
+        self.last_decisions = tuple([each for each in decisions if each is not None])
+        for attempt in outcome.attempts:
             self._submit(attempt, outcome)
-        for attempt in attempts:
-            # Only now: an eviction reads the nominations, which `_submit` sets.
-            if attempt.eviction is not None:
-                self._evictions.start(attempt.eviction)
+        # Only now: an eviction reads the nominations, which `_submit` sets.
+        evicting, self._evicting = self._evicting, []
+        for eviction in evicting:
+            self._evictions.start(eviction)
         result = "scheduled" if outcome.is_placed else "error" if outcome.error else "unschedulable"
         duration_ns = state.now_ns - state.cycle_started_ns
         state.metrics.pod_group_ended(profile.name, result, duration_ns)
@@ -217,16 +236,141 @@ class PodGroupCycles:
 
     # ------------------------------------------------------------ the evaluation
 
+    def _schedule(
+        self,
+        profile: RunningProfile,
+        group: NamespacedName,
+        members: list[QueuedPod],
+        *,
+        post_filter: bool = True,
+    ) -> Steps[Outcome]:
+        """Evaluate a group, on each of its placements if it has some, and return what counts.
+
+        Upstream: schedule_one_podgroup.go, podGroupSchedulingPlacementAlgorithm
+        """
+        if not self._has_placements:
+            return (yield from self._evaluate(profile, members, post_filter=post_filter))
+        cluster = self._state.cluster
+        found = placements_of(profile.profile, cluster, group)
+        if isinstance(found, Status):
+            return Outcome(members, found)
+        first: Outcome | None = None
+        fitting: list[tuple[Placement, Outcome]] = []
+        for placement in found:
+            runner = profile.runner
+            assert isinstance(runner, PluginRunner), f"rules without placements: {runner}"
+            runner.confine(placement.slots)
+            outcome = yield from self._evaluate(profile, members, post_filter=post_filter)
+            runner.confine(None)
+            if outcome.error:
+                return outcome
+            first = first or outcome
+            if outcome.is_placed or outcome.is_waiting:
+                fitting.append((placement._replace(pods=outcome.placed), outcome))
+        if not fitting:
+            assert first is not None, f"{group} was not evaluated"
+            first.rejection = (
+                f"0/{len(found)} placements are available, first placement status:"
+                f" {GROUP_UNSCHEDULABLE}"
+            )
+            return first
+        chosen: int | Status = 0
+        if len(fitting) > 1:
+            candidates = [placement for placement, _ in fitting]
+            chosen = best_placement(profile.profile, cluster, group, candidates)
+        return Outcome(members, chosen) if isinstance(chosen, Status) else fitting[chosen][1]
+
+    def _preempt(
+        self,
+        profile: RunningProfile,
+        group: NamespacedName,
+        members: list[QueuedPod],
+        outcome: Outcome,
+    ) -> Steps[None]:
+        """Find victims for a group that does not fit, and update its outcome.
+
+        Upstream: schedule_one_podgroup.go, runWorkloadAwarePreemption
+        """
+        found = yield from self._victims(profile, group, members)
+        if isinstance(found, tuple):
+            pod_group, victims = found
+            pods = tuple(queued.pod for queued in members)
+            eviction = self._evictions.announce_group(pod_group, pods, _PREEMPTION, victims)
+            self._evicting += [] if eviction is None else [eviction]
+            outcome.is_waiting = True
+        elif found.is_rejection:
+            outcome.rejection += f", {found.message}"
+        else:
+            outcome.error = found.message
+
+    def _victims(
+        self, profile: RunningProfile, group: NamespacedName, members: list[QueuedPod]
+    ) -> Steps[tuple[PodGroup, tuple[Pod, ...]] | Status]:
+        """Return the group and the pods to evict for it, or why preemption does not help."""
+        state = self._state
+        if not profile.profile.holding:
+            return Status.unschedulable(
+                "default preemption plugin is not registered, workload aware preemption is disabled"
+            )
+        pod_group = state.objects.get(object_key(PodGroup, group))
+        if not isinstance(pod_group, PodGroup):
+            name = group.partition("/")[2]
+            text = f'podgroup.scheduling.k8s.io "{name}" not found'
+            return Status.error(f"failed to get pod group object: {text}")
+        constraints = pod_group.spec.scheduling_constraints
+        if constraints is not None and constraints.topology:
+            return Status.unschedulable(
+                "workload aware preemption is not supported for pod groups with scheduling"
+                " constraints"
+            )
+
+        def try_group() -> Steps[Status]:
+            tried = yield from self._schedule(profile, group, members, post_filter=False)
+            if tried.is_placed:
+                return Status.OK
+            make = Status.error if tried.error else Status.unschedulable
+            return make(tried.message)
+
+        found = yield from preempt_for_group(
+            state.cluster,
+            pod_group,
+            [queued.pod for queued in members],
+            group_of=self.group_of,
+            try_group=try_group,
+            now_ns=state.now_ns,
+        )
+        return found if isinstance(found, Status) else (pod_group, found)
+
+    def group_of(self, pod: Pod) -> PodGroup | None:
+        """Return the PodGroup of a pod; None if it has none, or if there is none of that name."""
+        group = pod.spec.scheduling_group
+        if group is None:
+            return None
+        name = f"{pod.metadata.namespace}/{group.pod_group_name}"
+        found = self._state.objects.get(object_key(PodGroup, name))
+        return found if isinstance(found, PodGroup) else None
+
+    def preemptor_of(self, pod: Pod) -> str:
+        """Return the uid of what preempts for a pod: itself, or its group."""
+        if not self._preempts or pod.spec.scheduling_group is None:
+            return pod.metadata.uid
+        group = self.group_of(pod)
+        return "" if group is None else group.metadata.uid
+
     def _evaluate(
-        self, profile: RunningProfile, attempts: list[Attempt]
-    ) -> Generator[ExtenderCall, ExtenderReply, Outcome]:
+        self, profile: RunningProfile, members: list[QueuedPod], *, post_filter: bool
+    ) -> Steps[Outcome]:
         """Determine which members fit together; all placements are reverted."""
-        outcome = Outcome()
+        outcome = Outcome(members)
+        attempts = outcome.attempts
         needs_preemption = False
         number = self._state.queue.scheduling_cycle - len(attempts)
         for attempt in attempts:
             number += 1
-            decision = yield from self._steps.decide(profile, attempt.queued.pod, number)
+            decision = yield from self._steps.decide(
+                profile, attempt.queued.pod, number, post_filter=post_filter
+            )
+            self.evaluations.append(decision)
             self._try(profile, attempt, decision)
             if attempt.error:
                 outcome.is_placed = outcome.is_waiting = False
@@ -236,6 +380,7 @@ class PodGroupCycles:
             if attempt.permit is not None and attempt.permit.is_success:
                 outcome.is_waiting = needs_preemption
                 outcome.is_placed = not needs_preemption
+                outcome.rejection = _WAITING
         # The last placement first, so that Unreserve finds what its own Reserve left.
         for attempt in reversed(attempts):
             if attempt.permit is not None:
@@ -253,7 +398,8 @@ class PodGroupCycles:
                 attempt.error = decision.error.message
             attempt.failure = fits_nowhere(decision)
             self._steps.make_calls(decision)
-            attempt.eviction = self._steps.announce(queued, decision)
+            eviction = self._steps.announce(queued, decision)
+            self._evicting += [] if eviction is None else [eviction]
             node = attempt.failure.nominated_node or ""
             slot = state.cluster.nodes.slot_of.get(node, -1)
             if not node or attempt.error:
@@ -386,12 +532,16 @@ def _failure(attempt: Attempt, outcome: Outcome) -> Failure:
         return Failure(message=outcome.error)
     if attempt.fits and outcome.is_waiting:
         assert attempt.binding is not None, attempt.queued
-        return Failure(message=_WAITING, is_rejected=True, nominated_node=attempt.binding.node)
+        return Failure(
+            message=outcome.rejection, is_rejected=True, nominated_node=attempt.binding.node
+        )
     if attempt.fits or (attempt.needs_preemption and not outcome.is_waiting):
         # The member fits, but the group does not. Upstream records no rejecting plugin then, so
         # the pod is retried after the error backoff, without any event.
         assert attempt.permit is not None, attempt.queued
         message = f"{GROUP_UNSCHEDULABLE}, {attempt.permit.message}"
         return Failure(message=message, is_rejected=True)
-    assert attempt.failure is not None, f"{attempt.queued.key} was not tried"
+    if attempt.failure is None:
+        # The group was rejected before any member was tried.
+        return Failure(message=outcome.rejection, is_rejected=True, nominated_node=None)
     return attempt.failure

@@ -59,7 +59,9 @@ class PodSteps:
             victims = preemption.victims if isinstance(preemption, Preemption) else ()
             state.metrics.preemption_tried(len(victims))
 
-    def decide(self, profile: RunningProfile, pod: Pod, cycle_number: int) -> Steps[Decision]:
+    def decide(
+        self, profile: RunningProfile, pod: Pod, cycle_number: int, *, post_filter: bool = True
+    ) -> Steps[Decision]:
         """Decide for a pod, with PostFilter if no node fits; yields the calls to extenders."""
         runner, now_ns = profile.runner, self._state.now_ns
         if profile.extenders:
@@ -67,7 +69,7 @@ class PodSteps:
         else:
             popped = self._state.queue.scheduling_cycle
             decision = profile.decide(pod, cycle_number=cycle_number, now_ns=now_ns, popped=popped)
-        if not decision.node:
+        if not decision.node and post_filter:
             decision = yield from runner.post_filter_steps(
                 decision, cycle_number=cycle_number, now_ns=now_ns
             )

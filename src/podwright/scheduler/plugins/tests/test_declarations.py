@@ -95,6 +95,7 @@ def test_plugins_of_which_a_pod_needs_nothing_are_not_called_when_it_is_placed()
 def test_plugins_that_depend_on_feature_gates_receive_them() -> None:
     """Upstream: pkg/scheduler/framework/plugins/registry.go, runtime.FactoryAdapter."""
     assert {name for name, plugin in PLUGINS.items() if plugin.takes_gates} == {
+        "DefaultPreemption",
         "DynamicResources",
         "NodeDeclaredFeatures",
         "NodeResourcesFit",

@@ -424,6 +424,19 @@ def test_an_empty_node_is_deleted_after_the_delay():
     assert removals.sync("n", 110) == [], "it is over"
 
 
+@pytest.mark.parametrize(
+    ("name", "owners", "deleted"),
+    [("n", [], 2), ("m", [], 1), ("n", [{"apiVersion": "v1", "kind": "Node", "name": "n"}], 1)],
+)
+def test_a_csi_node_that_nothing_owns_goes_with_its_node(name, owners, deleted):
+    removals = removal()
+    metadata = {"name": name, "ownerReferences": [{**each, "uid": "u"} for each in owners]}
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": metadata}
+    removals.put(decode({**head, "spec": {"drivers": []}}))
+    found = removals.sync("n", 105)
+    assert [each for each in found if each[0] == "delete"] == [("delete", "n")] * deleted
+
+
 def test_a_node_that_is_gone_is_forgotten():
     removals = removal()
     removals.delete(removals.nodes[0])

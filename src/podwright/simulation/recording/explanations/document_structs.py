@@ -423,7 +423,8 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
         Nodes that were not filtered.
     not_examined_reason : str, optional
         `enoughFeasibleNodes`: enough feasible nodes had been found; `nominatedNodeFits`: the
-        nominated node, which is filtered first, is feasible. Null if all nodes were filtered.
+        nominated node, which is filtered first, is feasible; `otherPlacement`: they are in another
+        placement of the pod group. Null if all nodes were filtered.
     feasible : list of str
         Nodes that pass all filters.
     winners : list of str

@@ -94,8 +94,8 @@ class ExplanationMatrix(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     attempt : int, optional
         The number of the recorded attempt.
     not_examined_reason : str, optional
-        Why nodes were not evaluated: `enoughFeasibleNodes` were found before, or
-        `nominatedNodeFits`. Null if all were.
+        Why nodes were not evaluated: `enoughFeasibleNodes` were found before,
+        `nominatedNodeFits`, or they are in an `otherPlacement`. Null if all were.
     nodes : list of str
         In order of arrival; further names are nodes that only an extender has.
     results : list of MatrixResult

@@ -334,10 +334,10 @@ def test_invalid_times_seeds_and_files_are_refused(options, message):
 
 
 def test_a_run_warns_of_options_without_effect():
-    gates = pw.parse_gates("GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
+    gates = pw.parse_gates("SchedulerAsyncAPICalls=true")
     run = pw.simulate([make_node("n", cpu="2"), make_pod("web", cpu="1")], gates=gates)
     (warning,) = run.warnings
-    assert warning.startswith("the feature gate TopologyAwareWorkloadScheduling has no effect")
+    assert warning.startswith("the feature gate SchedulerAsyncAPICalls has no effect")
     assert World(gates=gates).run().warnings == run.warnings
     assert pw.simulate([make_node("n", cpu="2")]).warnings == ()
 

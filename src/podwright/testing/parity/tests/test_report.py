@@ -23,14 +23,15 @@ def test_a_case_without_compared_fields_is_a_difference() -> None:
     assert (reports["quantities"].cases, reports["quantities"].agreeing_cases) == (1, 0)
 
 
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
 def test_a_case_that_is_left_out_counts_as_neither_compared_nor_agreeing() -> None:
     reports: dict[str, FamilyReport] = {}
-    gate = "WorkloadAwarePreemption"
-    gang = {"id": "a", "family": "gang", "gates": {gate: True}, "start": "", "objects": []}
-    check_cases([gang | {"steps": []}], reports)
-    assert reports["gang"] == FamilyReport(
-        "gang", left_out=Counter({f"feature gate {gate} (alpha) is not implemented": 1})
-    )
+    case = {"id": "a", "family": "config", "file": HEAD, "accepted": True, "output": {}}
+    check_cases([case | {"gates": "Unknown=true"}], reports)
+    reason = "the recorder did not pass an unknown feature gate, which kube-scheduler rejects"
+    assert reports["config"] == FamilyReport("config", left_out=Counter({reason: 1}))
 
 
 def test_a_check_that_raises_is_a_difference_and_the_next_case_is_compared() -> None:

@@ -63,8 +63,6 @@ class PluginState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         `in-tree`, or `own` for one that was given at the start.
     summary : str
         What it does, in one line.
-    has_effect : bool
-        Whether it takes part in decisions here.
     points : list of str
         Its extension points.
     profiles : list of PluginSettings
@@ -76,7 +74,6 @@ class PluginState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name: str
     origin: Literal["in-tree", "own"]
     summary: str
-    has_effect: bool
     points: list[str]
     profiles: list[PluginSettings]
     page: str
@@ -113,7 +110,6 @@ def _listed(options: SchedulerOptions) -> PluginList:
                 name=name,
                 origin="own" if name in own else "in-tree",
                 summary=_summary(registry, name, is_own=name in own),
-                has_effect=registry.class_of(name) is not None,
                 points=sorted(registry.points_of(name) or ()),
                 profiles=[
                     found
