@@ -7,7 +7,7 @@ decides with everything recorded and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, Unpack
 
@@ -40,6 +40,7 @@ from podwright.scheduler.advice import (
     restore_claims,
 )
 from podwright.scheduler.assembly.build import prepare
+from podwright.scheduler.assembly.gangs import confined, decide_gang
 from podwright.scheduler.assembly.machine import assemble
 from podwright.scheduler.assembly.reserving import (
     Bookkeeping,
@@ -59,13 +60,9 @@ from podwright.scheduler.config import (
 from podwright.scheduler.framework import (
     CalledExtender,
     CallExtender,
-    Code,
-    Cycle,
     Decision,
-    Diagnosis,
     Explanation,
     Placement,
-    PluginRunner,
     PostFilterResult,
     Profile,
     Runner,
@@ -75,14 +72,10 @@ from podwright.scheduler.framework import (
 )
 from podwright.scheduler.machine import (
     GANG_SCHEDULING,
-    GROUP_UNSCHEDULABLE,
     DecisionKeywords,
     RunningProfile,
     SchedulerOptions,
-    best_placement,
-    call_permit,
     names_decision_keywords,
-    placements_of,
     sort_order,
     with_point,
 )
@@ -179,13 +172,13 @@ class DecidingScheduler:
         self._priority_classes: dict[str, PriorityClass] = {}
         self._runtime_classes: dict[str, Object] = {}
         self._reservations: dict[str, Reservation] = {}
-        self._cycle_number = 0
+        self._has_placements = "TopologyAwareWorkloadScheduling" in self.configuration.gates
+        self.cycle_number = 0
         self._handle = SchedulerHandle(self.profiles.values())
 
     def _read(self, cluster: Cluster) -> None:
         self.cluster: Cluster = cluster
-        self.last_placement: Placement | None = None
-        """Of the last group that was decided on its placements: the best, else the first."""
+        self._placement: Placement | None = None  # of the last gang
         self._placed: PlacedPods | None = None
         self._runners: dict[str, Runner] = self._parts.runners(cluster)
         self._running = {name: RunningProfile(runner) for name, runner in self._runners.items()}
@@ -252,7 +245,7 @@ class DecidingScheduler:
             if not pod.spec.node_name:
                 self.pending[key] = pod
         self._restore_positions(machine.search_positions())
-        self._cycle_number = machine.queue.scheduling_cycle
+        self.cycle_number = machine.queue.scheduling_cycle
 
     def _keep(self, obj: Object) -> None:
         """Keep an object that is not a pod for admission and for plugins."""
@@ -362,7 +355,7 @@ class DecidingScheduler:
         runner, refusal = self._runner_for(pod)
         if runner is None:
             return refusal
-        self._cycle_number += 1
+        self.cycle_number += 1
         decision = self._decide(runner, pod)
         if decision.slot >= 0:
             return self._place(runner, decision)
@@ -400,12 +393,12 @@ class DecidingScheduler:
 
     def _decide(self, runner: Runner, pod: Pod) -> Decision:
         if not self._extenders:
-            return runner.decide(pod, cycle_number=self._cycle_number)
-        return run_steps(runner.steps(pod, cycle_number=self._cycle_number), self._call)
+            return runner.decide(pod, cycle_number=self.cycle_number)
+        return run_steps(runner.steps(pod, cycle_number=self.cycle_number), self._call)
 
     def _post_filter(self, runner: Runner, decision: Decision) -> Decision:
         steps = runner.post_filter_steps(
-            decision, cycle_number=self._cycle_number, now_ns=_AFTER_EVERYTHING_NS
+            decision, cycle_number=self.cycle_number, now_ns=_AFTER_EVERYTHING_NS
         )
         return run_steps(steps, self._call)
 
@@ -448,7 +441,7 @@ class DecidingScheduler:
     def _alone(self, key: NamespacedName) -> Decision:
         """Decide for a member of a gang, where the whole gang would be placed."""
         runner = self._runners.get(self.pending[key].spec.scheduler_name)
-        with self._confined(runner, self._placement_of(self.pending[key])):
+        with confined(runner, self._placement_of(self.pending[key])):
             return self.schedule(key)
 
     def schedule_before(self, key: str) -> Iterator[Decision]:
@@ -504,91 +497,14 @@ class DecidingScheduler:
         if group is None:
             return [self.schedule(key, post_filter=post_filter)]
         gang, order = self._gang_of(key), list(self.pending)
-        decisions = self._schedule_gang(gang, str(group), post_filter=post_filter)
+        runner = self._runners.get(gang[0].spec.scheduler_name)
+        on = str(group) if self._has_placements else ""
+        decisions, self._placement = decide_gang(self, runner, gang, on, post_filter=post_filter)
         # Their order is their age.
         pending = {key: self.pending[key] for key in order if key in self.pending}
         self.pending.clear()
         self.pending.update(pending)
         return decisions
-
-    def _schedule_gang(
-        self, gang: Sequence[Pod], group: NamespacedName, *, post_filter: bool
-    ) -> list[Decision]:
-        """Decide for a gang, on each of its placements if it has some, and keep the best.
-
-        Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupSchedulingPlacementAlgorithm
-        """
-        runner = self._runners.get(gang[0].spec.scheduler_name)
-        if not (self._has_placements and isinstance(runner, PluginRunner)):
-            return self._decide_gang(gang, post_filter=post_filter)[0]
-        found = placements_of(runner.profile, self.cluster, group)
-        if isinstance(found, Status):
-            return [_without_placement(pod, found, self.cluster) for pod in gang]
-        number = self._cycle_number
-        tried: list[list[Decision]] = []
-        fitting: list[tuple[Placement, object]] = []
-        for placement in found:
-            self._cycle_number, position = number, runner.search_position()
-            with self._confined(runner, placement):
-                decisions, fits = self._decide_gang(gang, post_filter=post_filter)
-            tried.append(decisions)
-            placed = tuple(each.pod for each in decisions if each.slot >= 0)
-            for pod in reversed(placed):
-                self._unplace(pod)
-            if fits:
-                fitting.append((placement._replace(pods=placed), position))
-        self.last_placement = found[0]
-        if not fitting:
-            return tried[0]
-        chosen: int | Status = 0
-        if len(fitting) > 1:
-            candidates = [placement for placement, _ in fitting]
-            chosen = best_placement(runner.profile, self.cluster, group, candidates)
-        if isinstance(chosen, Status):
-            return [_without_placement(pod, chosen, self.cluster) for pod in gang]
-        self.last_placement, started_at = fitting[chosen]
-        self._cycle_number = number
-        runner.restore_search_position(started_at)
-        with self._confined(runner, self.last_placement):
-            return self._decide_gang(gang, post_filter=post_filter)[0]
-
-    @property
-    def _has_placements(self) -> bool:
-        return "TopologyAwareWorkloadScheduling" in self.configuration.gates
-
-    @contextmanager
-    def _confined(self, runner: Runner | None, placement: Placement | None) -> Iterator[None]:
-        """Let a runner evaluate only the nodes of a placement."""
-        if placement is None or not isinstance(runner, PluginRunner):
-            yield
-            return
-        runner.confine(placement.slots)
-        try:
-            yield
-        finally:
-            runner.confine(None)
-
-    def _decide_gang(
-        self, gang: Sequence[Pod], *, post_filter: bool
-    ) -> tuple[list[Decision], bool]:
-        """Decide for a gang; return the decisions, and whether enough members have a node."""
-        decisions = [self.schedule(pod.key, post_filter=post_filter) for pod in gang]
-        last = next((each for each in reversed(decisions) if each.slot >= 0), None)
-        held = Status.OK if last is None else self._permit_gang(last)
-        if held.code != Code.WAIT:
-            return decisions, last is not None and held.is_success
-        reason = ", ".join((GROUP_UNSCHEDULABLE, *held.reasons))
-        for number, decision in reversed(list(enumerate(decisions))):
-            if decision.slot >= 0:
-                self._unplace(decision.pod)
-                status = Status.unschedulable(reason).by(GANG_SCHEDULING)
-                decisions[number] = refused(decision, status)
-        return decisions, False
-
-    def _unplace(self, pod: Pod) -> None:
-        """Take a pod that was placed off its node, as pending again."""
-        self.withdraw(pod.key)
-        self.pending[pod.key] = pod
 
     def _gang_of(self, key: NamespacedName) -> list[Pod]:
         """Return the pending pods that are decided together with one, which is the first of equals.
@@ -602,14 +518,6 @@ class DecidingScheduler:
             if sibling.key != key and sibling.key in self.pending
         ]
         return sorted([pod, *others], key=lambda member: -member.priority)
-
-    def _permit_gang(self, placed: Decision) -> Status:
-        """Return whether enough members of a pod's gang have a node by now."""
-        for plugin in self._runners[placed.pod.spec.scheduler_name].profile.permit:
-            if plugin.name == GANG_SCHEDULING:
-                status, _ = call_permit(plugin, Cycle(placed.pod, self.cluster), placed.node)
-                return status
-        return Status.OK
 
     def _with_gang(self, explanation: Explanation) -> Explanation:
         """Let a pod that fits be rejected if its gang does not; nothing is changed."""
@@ -656,10 +564,10 @@ class DecidingScheduler:
                 pre_filter=Status.OK,
                 skipped_filters=frozenset(),
             )
-        with self._confined(runner, self._placement_of(pod)):
+        with confined(runner, self._placement_of(pod)):
             explanation = runner.explain(
                 pod,
-                cycle_number=self._cycle_number + 1,
+                cycle_number=self.cycle_number + 1,
                 now_ns=_AFTER_EVERYTHING_NS,
                 call_extender=self._call,
                 post_filter=post_filter,
@@ -671,10 +579,10 @@ class DecidingScheduler:
         if not self._has_placements or pod.key not in self.pending:
             return None
         state = self.state()
-        self.last_placement = None
+        self._placement = None
         self.schedule_together(pod.key, post_filter=False)
         state.restore()
-        return self.last_placement
+        return self._placement
 
     def _with_reserve(self, runner: Runner, explanation: Explanation) -> Explanation:
         """Run Reserve for the chosen node, and undo it."""
@@ -780,7 +688,7 @@ class DecidingScheduler:
 
     def bookkeeping(self) -> Bookkeeping:
         """Return the parts of the state that are neither pods nor objects."""
-        return Bookkeeping(dict(self._reservations), self.visiting(), self._cycle_number)
+        return Bookkeeping(dict(self._reservations), self.visiting(), self.cycle_number)
 
     def release_reservations(self, kept: Bookkeeping) -> None:
         """Undo the reservations that were made after `kept`, the last one first."""
@@ -796,7 +704,7 @@ class DecidingScheduler:
                 reservation.reserve()
         self._reservations = dict(kept.reservations)
         self._restore_positions(kept.positions)
-        self._cycle_number = kept.cycle_number
+        self.cycle_number = kept.cycle_number
 
     @contextmanager
     def bypassing(self, extenders: frozenset[int]) -> Iterator[None]:
@@ -864,17 +772,6 @@ class DecidingScheduler:
         if status.is_rejection:
             return None, Decision(pod=pod, gated_by=status)
         return None, Decision(pod=pod, error=with_point(status, point))
-
-
-def _without_placement(pod: Pod, status: Status, cluster: Cluster) -> Decision:
-    """Return the decision for a member of a group that has no placement."""
-    if not status.is_rejection:
-        return Decision(pod=pod, error=status)
-    node_count = cluster.nodes.n_alive
-    diagnosis = Diagnosis(
-        node_count=node_count, pre_filter=status, rejected_by=frozenset({status.plugin})
-    )
-    return Decision(pod=pod, diagnosis=diagnosis)
 
 
 def accepting_reply(call: ExtenderCall) -> ExtenderReply:

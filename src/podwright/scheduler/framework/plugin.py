@@ -464,19 +464,20 @@ class Plugin:
     ) -> Sequence[Placement] | Status:
         """Return the placements on which the pods of the PodGroup `group` are tried, or why none.
 
-        With the feature gate TopologyAwareWorkloadScheduling; a profile has one such plugin.
+        They are sets of nodes of `cluster`. With the feature gate TopologyAwareWorkloadScheduling;
+        a profile has one such plugin.
         """
         raise NotImplementedError
 
     def score_placement(self, cluster: Cluster, group: NamespacedName, placement: Placement) -> int:
-        """Return how good it is to place the pods of `placement` on its nodes, if several fit.
+        """Return how good it is to place the pods of `placement`, those of the PodGroup `group`.
 
-        None of these pods counts on a node of `cluster`.
+        It is called if several placements fit. The pods count on no node of `cluster`.
         """
         raise NotImplementedError
 
     def normalize_placement_scores(self, scores: Sequence[int]) -> Sequence[int]:
-        """Return the scores of all placements, in their order, as 0 to 100."""
+        """Return `scores`, those of all placements in their order, as 0 to 100."""
         return scores
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
