@@ -23,9 +23,10 @@ from typing import Final
 from podwright.apimachinery.objects import NamespacedName
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import Placement, Plugin
-from podwright.scheduler.plugins.gang_scheduling import GangScheduling
 
 _MOST: Final = 100
+_GANGS: Final = "GangScheduling"
+"""The plugin that groups pods by their PodGroup."""
 
 
 class PodGroupPodsCount(Plugin):
@@ -38,7 +39,7 @@ class PodGroupPodsCount(Plugin):
         """Return how many pods of the group would have a node."""
         del cluster
         assert self.handle is not None, "scored without a scheduler"
-        members = self.handle.members(GangScheduling.name, group)
+        members = self.handle.members(_GANGS, group)
         return len(members.scheduled) + len(placement.pods)
 
     def normalize_placement_scores(self, scores: Sequence[int]) -> Sequence[int]:

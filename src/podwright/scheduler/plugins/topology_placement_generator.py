@@ -20,13 +20,16 @@ Upstream: pkg/scheduler/framework/plugins/topologyaware/topology_placement.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
 
 from podwright.apimachinery.objects import NamespacedName, Pod, PodGroup
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import Placement, Plugin, Status
-from podwright.scheduler.plugins.gang_scheduling import GangScheduling
+
+_GANGS: Final = "GangScheduling"
+"""The plugin that groups pods by their PodGroup."""
 
 
 class TopologyPlacementGenerator(Plugin):
@@ -49,7 +52,7 @@ class TopologyPlacementGenerator(Plugin):
         if constraints is None or not constraints.topology:
             return [Placement("", slots)]
         key = constraints.topology[0].key
-        members = handle.members(GangScheduling.name, group)
+        members = handle.members(_GANGS, group)
         scheduled = [members.pods[uid] for uid in members.scheduled]
         try:
             required = _domain_of(cluster, scheduled, key)

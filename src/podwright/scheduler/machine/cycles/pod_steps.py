@@ -69,7 +69,9 @@ class PodSteps:
         else:
             popped = self._state.queue.scheduling_cycle
             decision = profile.decide(pod, cycle_number=cycle_number, now_ns=now_ns, popped=popped)
-        if not decision.node and post_filter:
+        if not post_filter:
+            return decision
+        if not decision.node:
             decision = yield from runner.post_filter_steps(
                 decision, cycle_number=cycle_number, now_ns=now_ns
             )
