@@ -60,7 +60,8 @@ class Registry:
     ) -> KubeSchedulerConfiguration:
         """Enable the user's plugins that a configuration does not name, in every profile.
 
-        A QueueSort plugin replaces PrioritySort, and a Bind plugin runs before DefaultBinder.
+        A QueueSort plugin replaces PrioritySort, a plugin that generates placements replaces
+        TopologyPlacementGenerator, and a Bind plugin runs before DefaultBinder.
 
         Raises
         ------
@@ -99,11 +100,24 @@ class Registry:
             queue_sort = msgspec.structs.replace(
                 queue_sort, disabled=(*queue_sort.disabled, PluginEntry(name="PrioritySort"))
             )
+        placement_generate = plugins.placement_generate
+        if any("placementGenerate" in (self.points_of(entry.name) or ()) for entry in added):
+            placement_generate = msgspec.structs.replace(
+                placement_generate,
+                disabled=(
+                    *placement_generate.disabled,
+                    PluginEntry(name="TopologyPlacementGenerator"),
+                ),
+            )
         # After DefaultBinder, which binds every pod, it would never be called.
         binds = tuple(entry for entry in added if "bind" in (self.points_of(entry.name) or ()))
         bind = msgspec.structs.replace(plugins.bind, enabled=(*binds, *plugins.bind.enabled))
         plugins = msgspec.structs.replace(
-            plugins, multi_point=multi_point, queue_sort=queue_sort, bind=bind
+            plugins,
+            multi_point=multi_point,
+            queue_sort=queue_sort,
+            bind=bind,
+            placement_generate=placement_generate,
         )
         return msgspec.structs.replace(profile, plugins=plugins)
 

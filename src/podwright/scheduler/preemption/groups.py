@@ -109,7 +109,7 @@ def preempt_for_group(
         for victim in victims
         for placed in victim.pods
     }
-    missing = list(victims)
+    missing = dict.fromkeys(victims)
     try:
         for victim in victims:
             _remove(cluster, victim)
@@ -118,13 +118,13 @@ def preempt_for_group(
             return status
         for victim in _by_budgets(victims, cluster):
             _put_back(cluster, victim)
-            missing.remove(victim)
+            del missing[victim]
             status = yield from try_group()
             if not status.is_success:
                 _remove(cluster, victim)
-                missing.append(victim)
-        missing.sort(key=_Victim.rank)
-        return tuple(placed.pod for victim in missing for placed in victim.pods)
+                missing[victim] = None
+        evicted = sorted(missing, key=_Victim.rank)
+        return tuple(placed.pod for victim in evicted for placed in victim.pods)
     finally:
         for victim in missing:
             _put_back(cluster, victim)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import podwright as pw
 from podwright.apimachinery.objects import PodGroup, decode_as
 from podwright.scheduler.assembly.tests.test_gangs_together import member, nodes_of, scheduler
 from podwright.scheduler.config import parse_gates
@@ -57,6 +58,23 @@ def test_where_no_rack_has_room_for_all_nothing_is_placed():
 
 def test_without_a_constraint_every_node_counts():
     found = in_racks(key="", a=("1",), b=("1",))
+    assert set(nodes_of(found.schedule_all()).values()) == {"a0", "b0"}
+
+
+class Everywhere(pw.Plugin):
+    """Has one placement."""
+
+    name = "Everywhere"
+
+    def generate_placements(self, cluster, group):
+        return [pw.Placement("all", cluster.nodes.visiting_order())]
+
+
+def test_placements_of_a_users_plugin_replace_those_of_the_topology():
+    found = scheduler(
+        *racks(a=("1",), b=("1",)), gang(), *(member(name, "g") for name in "pq"),
+        gates=GATES, plugins=[Everywhere],
+    )  # fmt: skip
     assert set(nodes_of(found.schedule_all()).values()) == {"a0", "b0"}
 
 
