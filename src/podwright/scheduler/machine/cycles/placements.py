@@ -9,8 +9,11 @@ Upstream: pkg/scheduler/framework/runtime/framework.go, `RunPlacementGeneratePlu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeGuard
+from typing import Final
 
+import numpy as np
+
+from podwright._arrays import I32Array
 from podwright.apimachinery.objects import NamespacedName
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import (
@@ -39,15 +42,29 @@ def placements_of(
         return Status.error(raised(error)).by(plugin.name)
     if isinstance(answer, Status) and not answer.is_success:
         return answer.by(plugin.name)
-    if not _are_placements(answer):
+    if not isinstance(answer, list | tuple) or not all(isinstance(p, Placement) for p in answer):
         return Status.error(f"returned {described(answer)}, not placements").by(plugin.name)
     if not answer:
         return Status.unschedulable("no feasible placements found").by(plugin.name)
-    return sorted(answer, key=lambda placement: placement.name)
+    live = cluster.live_slots()
+    found: list[Placement] = []
+    for each in answer:
+        slots = _slots_of(each, live)
+        if slots is None:
+            text = f"returned the placement {each.name!r} with slots that no node has"
+            return Status.error(text).by(plugin.name)
+        found.append(Placement(str(each.name), slots))
+    return sorted(found, key=lambda placement: placement.name)
 
 
-def _are_placements(answer: object) -> TypeGuard[Sequence[Placement]]:
-    return isinstance(answer, list | tuple) and all(isinstance(each, Placement) for each in answer)
+def _slots_of(placement: Placement, live: I32Array) -> I32Array | None:
+    """Return the slots of a placement that a plugin made; None if some are not of nodes."""
+    try:
+        slots = np.array(placement.slots)
+    except (TypeError, ValueError):
+        return None
+    is_good = slots.ndim == 1 and (not len(slots) or slots.dtype.kind in "iu")
+    return slots.astype(np.int32) if is_good and np.isin(slots, live).all() else None
 
 
 def best_placement(
@@ -70,6 +87,9 @@ def best_placement(
         except Exception as error:  # noqa: BLE001 - a user's plugin may raise anything
             step = "running NormalizePlacementScore on PlacementScore plugins"
             return _failed(step, plugin, raised(error))
+        if not _are_scores(scores, len(fitting)):
+            text = f"returned {described(scores)}, not a number for each placement"
+            return _failed("running PlacementScore plugins", plugin, text)
         for number, score in enumerate(scores):
             if not 0 <= score <= _MOST:
                 return Status.error(
@@ -79,6 +99,14 @@ def best_placement(
                 )
             totals[number] += score * weight
     return totals.index(max(totals))
+
+
+def _are_scores(scores: object, count: int) -> bool:
+    return (
+        isinstance(scores, list | tuple)
+        and len(scores) == count
+        and all(isinstance(score, int | np.integer) for score in scores)
+    )
 
 
 def _failed(step: str, plugin: Plugin, message: str) -> Status:

@@ -110,12 +110,21 @@ def test_plugins_of_users_generate_and_score_placements(scores, nodes):
         (ValueError("boom"), None, "SchedulerError", "boom"),
         (7, None, "SchedulerError", "returned 7, not placements"),
         (["x"], None, "SchedulerError", "returned something of type list, not placements"),
+        ([Placement("x", 7)], None, "SchedulerError", "slots that no node has"),  # type: ignore[arg-type]
+        ([Placement("x", [[1], []])], None, "SchedulerError", "slots that no"),  # type: ignore[arg-type]
+        ([Placement("x", slots(0, 9))], None, "SchedulerError", "slots that no node has"),
+        ([Placement("x", ["n1"])], None, "SchedulerError", "slots that no"),  # type: ignore[arg-type]
         ([], None, "Unschedulable", "no feasible placements found"),
         (Status.unschedulable("not now"), None, "Unschedulable", "not now"),
         (
             [Placement("x", slots(0)), Placement("y", slots(1))], ValueError("boom"),
             "SchedulerError",
             'running PlacementScore plugins: plugin "Placing" failed with: ',
+        ),
+        (
+            [Placement("x", slots(0)), Placement("y", slots(1))], {"x": None, "y": 0},
+            "SchedulerError",
+            'plugin "Placing" failed with: returned something of type list, not a number for each',
         ),
         (
             [Placement("x", slots(0)), Placement("y", slots(1))], {"x": 101, "y": 0},
