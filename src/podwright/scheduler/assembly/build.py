@@ -32,6 +32,8 @@ _POINTS = {
     "placementGenerate": "placement_generate",
 }
 
+_PLACEMENTS = "TopologyAwareWorkloadScheduling"
+
 
 def prepare(options: SchedulerOptions) -> tuple[EffectiveConfiguration, Registry]:
     """Return the effective configuration of options, and the registry of their plugins.
@@ -90,6 +92,8 @@ def _build(profile: EffectiveProfile, registry: Registry, gates: Gates, source: 
         if plugin is not None:
             made[name] = plugin
     implemented = {name: plugin.extension_points() for name, plugin in made.items()}
+    # Without the gate nothing asks for placements.
+    scoring = profile.plugins.get("placementScore", ()) if _PLACEMENTS in gates else ()
     points: dict[str, Any] = {
         field: tuple(
             made[name]
@@ -103,9 +107,7 @@ def _build(profile: EffectiveProfile, registry: Registry, gates: Gates, source: 
     return Profile(
         scheduler_name=profile.scheduler_name,
         score=tuple((made[name], weight) for name, weight in profile.plugins.get("score", ())),
-        placement_score=tuple(
-            (made[name], weight) for name, weight in profile.plugins.get("placementScore", ())
-        ),
+        placement_score=tuple((made[name], weight) for name, weight in scoring),
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
         holding=tuple(plugin for name, plugin in made.items() if name == "DefaultPreemption"),
         **points,

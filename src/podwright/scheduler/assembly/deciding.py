@@ -40,7 +40,6 @@ from podwright.scheduler.advice import (
     restore_claims,
 )
 from podwright.scheduler.assembly.build import prepare
-from podwright.scheduler.assembly.gangs import confined, decide_gang
 from podwright.scheduler.assembly.machine import assemble
 from podwright.scheduler.assembly.reserving import (
     Bookkeeping,
@@ -67,6 +66,7 @@ from podwright.scheduler.framework import (
     Profile,
     Runner,
     Status,
+    confined,
     custom_results,
     run_steps,
 )
@@ -496,6 +496,8 @@ class DecidingScheduler:
         group = self._handle.group_of(GANG_SCHEDULING, self.pending[key])
         if group is None:
             return [self.schedule(key, post_filter=post_filter)]
+        from podwright.scheduler.assembly.gangs import decide_gang
+
         gang, order = self._gang_of(key), list(self.pending)
         runner = self._runners.get(gang[0].spec.scheduler_name)
         on = str(group) if self._has_placements else ""

@@ -6,8 +6,7 @@ podGroupSchedulingPlacementAlgorithm
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Protocol
 
 from podwright.apimachinery.objects import NamespacedName, Pod
@@ -22,13 +21,12 @@ from podwright.scheduler.framework import (
     PluginRunner,
     Runner,
     Status,
+    confined,
 )
 from podwright.scheduler.machine import (
     GANG_SCHEDULING,
     GROUP_UNSCHEDULABLE,
-    best_placement,
     call_permit,
-    placements_of,
 )
 
 
@@ -91,6 +89,9 @@ def decide_gang(
     """
     if not (group and isinstance(runner, PluginRunner)):
         return _decide(decider, runner, gang, post_filter=post_filter)[0], None
+    # Imported with its gate only, as commands start sooner without.
+    from podwright.scheduler.machine import best_placement, placements_of
+
     found = placements_of(runner.profile, decider.cluster, group)
     if isinstance(found, Status):
         return [_without_placement(pod, found, decider.cluster) for pod in gang], None
@@ -120,19 +121,6 @@ def decide_gang(
     runner.restore_search_position(position)
     with confined(runner, best):
         return _decide(decider, runner, gang, post_filter=post_filter)[0], best
-
-
-@contextmanager
-def confined(runner: Runner | None, placement: Placement | None) -> Iterator[None]:
-    """Let a runner evaluate only the nodes of a placement; all if it is None."""
-    if placement is None or not isinstance(runner, PluginRunner):
-        yield
-        return
-    runner.confine(placement.slots)
-    try:
-        yield
-    finally:
-        runner.confine(None)
 
 
 def _permit(decider: Decider, runner: Runner, placed: Decision) -> Status:

@@ -213,6 +213,7 @@ if TYPE_CHECKING:
         PluginRunner as PluginRunner,
         Runner as Runner,
         Suggest as Suggest,
+        confined as confined,
     )
     from podwright.scheduler.framework.status import (
         Code as Code,

@@ -92,7 +92,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(found.values())
 
     def fingerprint(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the names of the plugins per extension point, to show and to compare."""
+        """Return the names of the plugins per extension point, to show and to compare.
+
+        Those of placements are left out where there are none, so that earlier runs compare equal.
+        """
         return tuple(
             (
                 field,
@@ -103,6 +106,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
             )
             for field in self.__struct_fields__
             if isinstance(getattr(self, field), tuple)
+            and field != "holding"
+            and (getattr(self, field) or not field.startswith("placement"))
         )
 
 

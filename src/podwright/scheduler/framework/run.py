@@ -7,7 +7,8 @@ Normalize, weights, and the choice among equals. Upstream: pkg/scheduler/schedul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Protocol, TypeAlias
 
@@ -31,6 +32,7 @@ from podwright.scheduler.framework.extenders.extender_cycle import ExtenderCycle
 from podwright.scheduler.framework.node_search import NodeSearch, SearchPosition
 from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.framework.observing.explain import CycleRecording, Explanation
+from podwright.scheduler.framework.plugin import Placement
 from podwright.scheduler.framework.post_filter import (
     FilteredCycle,
     post_filter_steps,
@@ -555,6 +557,19 @@ class PluginRunner:
             If PreFilter or a local filter or score failed.
         """
         return self._rankings.of(pod)
+
+
+@contextmanager
+def confined(runner: Runner | None, placement: Placement | None) -> Iterator[None]:
+    """Let a runner evaluate only the nodes of a placement; all if it is None."""
+    if placement is None or not isinstance(runner, PluginRunner):
+        yield
+        return
+    runner.confine(placement.slots)
+    try:
+        yield
+    finally:
+        runner.confine(None)
 
 
 def _after_post_filter(decision: Decision, result: PostFilterResult) -> Decision:

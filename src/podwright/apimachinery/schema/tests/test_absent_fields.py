@@ -23,8 +23,11 @@ ZEROS: dict[str, Any] = {
     "quantity": "0", "int-or-string": 0,
 }  # fmt: skip
 DEEPEST = 9
-POINTERS = {"failurePolicy", "matchPolicy", "scope", "dependencies"}
-"""Fields whose zero value upstream tells from their absence, although its writer leaves it out."""
+POINTERS = {"failurePolicy", "matchPolicy", "scope", "dependencies", "data", "binaryData"}
+"""Fields whose zero value upstream tells from their absence, although its writer leaves it out.
+
+Of an immutable ConfigMap, an empty map is not equal to none.
+"""
 TEMPLATED = {"Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob",
              "ReplicationController", "PodTemplate", "CustomResourceDefinition"}  # fmt: skip
 NOTHING = re.compile(r"\[\]|\{\}")

@@ -39,14 +39,13 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.scheduler.config import ExtenderCall, ExtenderReply, Gates
-from podwright.scheduler.framework import Code, Decision, Placement, PluginRunner, Status, Steps
+from podwright.scheduler.framework import Code, Decision, Placement, Status, Steps, confined
 from podwright.scheduler.machine.actions import PatchPodGroupStatus
 from podwright.scheduler.machine.cycles.binding import Binding
 from podwright.scheduler.machine.cycles.eviction import Eviction
 from podwright.scheduler.machine.cycles.evictions import Evictions
 from podwright.scheduler.machine.cycles.failure import Failure, failed, fits_nowhere, refused
 from podwright.scheduler.machine.cycles.failure_handling import handle_failure
-from podwright.scheduler.machine.cycles.placements import best_placement, placements_of
 from podwright.scheduler.machine.cycles.plugin_calls import (
     call_permit,
     call_plugin,
@@ -57,7 +56,6 @@ from podwright.scheduler.machine.cycles.pod_steps import PodSteps
 from podwright.scheduler.machine.events import object_key
 from podwright.scheduler.machine.profiles import RunningProfile
 from podwright.scheduler.machine.state import GANG_SCHEDULING, State
-from podwright.scheduler.preemption import preempt_for_group
 from podwright.scheduler.queueing import QueuedPod
 
 GROUP_UNSCHEDULABLE = "pod group is unschedulable"
@@ -250,6 +248,9 @@ class PodGroupCycles:
         """
         if not self._has_placements:
             return (yield from self._evaluate(profile, members, post_filter=post_filter))
+        # Imported with its gate only, as commands start sooner without.
+        from podwright.scheduler.machine.cycles.placements import best_placement, placements_of
+
         cluster = self._state.cluster
         found = placements_of(profile.profile, cluster, group)
         if isinstance(found, Status):
@@ -257,11 +258,8 @@ class PodGroupCycles:
         first: Outcome | None = None
         fitting: list[tuple[Placement, Outcome]] = []
         for placement in found:
-            runner = profile.runner
-            assert isinstance(runner, PluginRunner), f"rules without placements: {runner}"
-            runner.confine(placement.slots)
-            outcome = yield from self._evaluate(profile, members, post_filter=post_filter)
-            runner.confine(None)
+            with confined(profile.runner, placement):
+                outcome = yield from self._evaluate(profile, members, post_filter=post_filter)
             if outcome.error:
                 return outcome
             first = first or outcome
@@ -307,6 +305,8 @@ class PodGroupCycles:
         self, profile: RunningProfile, group: NamespacedName, members: list[QueuedPod]
     ) -> Steps[tuple[PodGroup, tuple[Pod, ...]] | Status]:
         """Return the group and the pods to evict for it, or why preemption does not help."""
+        from podwright.scheduler.preemption import preempt_for_group
+
         state = self._state
         if not profile.profile.holding:
             return Status.unschedulable(
