@@ -580,6 +580,8 @@ class DecidingScheduler:
         """Return the placement on which the group of a pending pod is decided; None: all nodes."""
         if not self._has_placements or pod.key not in self.pending:
             return None
+        if self._handle.group_of(GANG_SCHEDULING, pod) is None:
+            return None
         state = self.state()
         self._placement = None
         self.schedule_together(pod.key, post_filter=False)

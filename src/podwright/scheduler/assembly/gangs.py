@@ -95,6 +95,9 @@ def decide_gang(
     found = placements_of(runner.profile, decider.cluster, group)
     if isinstance(found, Status):
         return [_without_placement(pod, found, decider.cluster) for pod in gang], None
+    if len(found) == 1:
+        with confined(runner, found[0]):
+            return _decide(decider, runner, gang, post_filter=post_filter)[0], found[0]
     number = decider.cycle_number
     tried: list[list[Decision]] = []
     fitting: list[tuple[Placement, int]] = []
